@@ -1,0 +1,63 @@
+"""The parameters of SliceScorer, with the paper's defaults."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from core.errors import InputError, Problem
+
+Provisional = Literal["observed", "missing"]
+
+
+@dataclass(frozen=True)
+class ScoringParameters:
+    """Parameters of SliceNav, Eq. 3-8, and the support policy.
+
+    Attributes:
+        alpha: Laplace smoothing of the marginals, > 0 (Eq. 4).
+        tau: Dynamic range of the exposure, in (0, 1] (Eq. 5).
+        gamma: Emphasis on rarity, >= 0 (Eq. 6).
+        kappa: Cap of the neighbour error, in (0, 1] (Eq. 7).
+        m: Number of neighbours, >= 1.
+        theta: Least similarity of a neighbour, in [0, 1].
+        min_support: Samples that make a slice more than provisional; a count when 1 or more, a share of all samples below 1.
+        provisional: Whether a slice below the minimum support counts as observed (the paper: n > 0) or as missing.
+    """
+
+    alpha: float = 1.0
+    tau: float = 0.6
+    gamma: float = 2.0
+    kappa: float = 0.8
+    m: int = 5
+    theta: float = 0.3
+    min_support: float = 10
+    provisional: Provisional = "observed"
+
+    def __post_init__(self) -> None:
+        rules = [
+            ("alpha", self.alpha > 0, "a number above 0"),
+            ("tau", 0 < self.tau <= 1, "a number above 0, at most 1"),
+            ("gamma", self.gamma >= 0, "a number of at least 0"),
+            ("kappa", 0 < self.kappa <= 1, "a number above 0, at most 1"),
+            ("m", self.m >= 1 and int(self.m) == self.m, "a whole number of at least 1"),
+            ("theta", 0 <= self.theta <= 1, "a number from 0 to 1"),
+            (
+                "min_support",
+                self.min_support >= 0 and (self.min_support < 1 or int(self.min_support) == self.min_support),
+                "a whole count (10), or a share below 1 (0.01)",
+            ),
+            ("provisional", self.provisional in ("observed", "missing"), "observed or missing"),
+        ]
+        problems = [Problem(None, name, str(getattr(self, name)), allowed) for name, ok, allowed in rules if not ok]
+        if problems:
+            raise InputError("A scoring parameter is out of range.", problems)
+
+    def support_threshold(self, total: int) -> int:
+        """Least number of samples of a slice that is not provisional, given the total support."""
+        return math.ceil(self.min_support * total) if self.min_support < 1 else int(self.min_support)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The parameters as JSON-ready data."""
+        return asdict(self)
