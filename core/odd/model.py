@@ -126,10 +126,10 @@ class Odd:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the whole document; any edit gives another one."""
+        """SHA-256 of the whole document; any edit gives another one, also a change of the order of the dimensions."""
         from core.odd.document import to_document
 
-        return sha256_json(to_document(self))
+        return sha256_json({"order": self.names, **to_document(self)})  # the JSON sorts its keys, but ids rest on the order
 
     def restricted(self, names: Sequence[str]) -> Odd:
         """The same ODD with only some dimensions, in the order of the document.
