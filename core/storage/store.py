@@ -1,0 +1,79 @@
+"""The workspace: a database and a folder, opened in one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from core.errors import InputError
+from core.settings import Settings
+from core.storage.database import Database, make_database
+from core.storage.drafts import Drafts
+from core.storage.migrate import migrate
+from core.storage.odds import Odds
+from core.storage.preferences import Preferences
+from core.storage.tables import Tables
+from core.storage.uploads import Uploads
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """Everything that a workspace keeps. Safe to share between threads; open it once a process.
+
+    Attributes:
+        db: The database under all of it.
+        odds: ODD documents.
+        uploads: Uploaded files.
+        drafts: Unfinished imports.
+        tables: Seed tables.
+        preferences: Small settings.
+    """
+
+    db: Database
+    odds: Odds
+    uploads: Uploads
+    drafts: Drafts
+    tables: Tables
+    preferences: Preferences
+
+    def close(self) -> None:
+        """Let go of the database; the store must not be used afterwards."""
+        self.db.engine.dispose()
+
+
+def open_store(settings: Settings) -> Store:
+    """Open the workspace of the settings; make it, or bring it to the newest schema, where needed.
+
+    Raises:
+        InputError: The folder cannot be written, the database cannot be reached, or it was made by a newer version.
+        MissingPackageError: The driver of PostgreSQL is not installed.
+    """
+    db = make_database(settings)
+    _prepare(settings.home)
+    _prepare(settings.uploads)
+    if db.is_sqlite:
+        _prepare(Path(db.name).parent)
+    try:
+        migrate(db)
+    except BaseException:
+        db.engine.dispose()
+        raise
+    odds = Odds(db)
+    uploads = Uploads(db, settings.uploads)
+    uploads.sweep()
+    return Store(db, odds, uploads, Drafts(db), Tables(db, odds), Preferences(db))
+
+
+def _prepare(folder: Path) -> None:
+    """Make a folder and try to write into it, since permissions alone do not tell (read-only mounts, quotas)."""
+    probe = folder / f".{uuid4().hex}.part"  # a name that `Uploads.sweep` clears away should the process end right here
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as e:
+        raise InputError(
+            f'The workspace folder "{folder}" cannot be used: {e.strerror or e}. '
+            "Choose a folder that can be written with ODDYSSEY_HOME, or mend its permissions."
+        ) from e

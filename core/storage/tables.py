@@ -1,0 +1,320 @@
+"""Saved seed tables: their slices never change, and what is done to them is a list of events, so that everything can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from core.errors import InputError
+from core.seed_table.table import SeedTable
+from core.storage import schema
+from core.storage.database import Database
+from core.storage.ids import is_id, new_id
+from core.storage.odds import Odds
+from core.storage.slices import pack, unpack
+
+EventKind = Literal["created", "renamed", "deleted", "restored"]
+MAX_NAME = 120
+
+_t, _e = schema.seed_tables.c, schema.seed_table_events.c
+_LOCK = "seed_tables"
+_SUMMARY = [c for c in _t if c.name not in ("data", "decisions", "report")]
+
+
+@dataclass(frozen=True)
+class SavedTable:
+    """What is known of a saved table without reading its slices.
+
+    Attributes:
+        id: Eight hex digits.
+        name: Its present name, unique among the tables that are not deleted.
+        digest: `SeedTable.digest` when it was saved.
+        odd_hash: Hash of its ODD.
+        upload_sha: SHA-256 of the file that it came from, None if from none.
+        model: Model that was tested, "" if not told.
+        synthetic: Whether the results are made up (the demo), which every screen says.
+        n_assumed: Whether the counts were named by the user.
+        rows: Number of slices.
+        total: Samples over all slices.
+        created_at: UTC.
+        changed_at: Time of the last event, UTC.
+        deleted: Whether it lies in the bin.
+    """
+
+    id: str
+    name: str
+    digest: str
+    odd_hash: str
+    upload_sha: str | None
+    model: str
+    synthetic: bool
+    n_assumed: bool
+    rows: int
+    total: int
+    created_at: datetime
+    changed_at: datetime
+    deleted: bool
+
+
+@dataclass(frozen=True)
+class TableEvent:
+    """One thing done to a table.
+
+    Attributes:
+        table_id: Id of the table.
+        kind: What was done.
+        name: Name of the table afterwards.
+        who: Who did it, "" if not known.
+        at: UTC.
+    """
+
+    table_id: str
+    kind: EventKind
+    name: str
+    who: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How a table was made.
+
+    Attributes:
+        decisions: The choices of the import, as saved.
+        report: The report of the check, as saved.
+    """
+
+    decisions: dict[str, Any]
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The seed tables of the workspace."""
+
+    db: Database
+    odds: Odds
+
+    def save(
+        self,
+        name: str,
+        table: SeedTable,
+        *,
+        upload_sha: str | None,
+        decisions: dict[str, Any],
+        report: dict[str, Any],
+        model: str,
+        synthetic: bool,
+        who: str = "",
+    ) -> SavedTable:
+        """Keep a table with its ODD and its provenance, all or nothing.
+
+        Raises:
+            InputError: The name is empty, too long or taken (a free one is suggested), the file was never uploaded, or the ODD
+                would not read back the same.
+        """
+        name, data, at = _clean(name), pack(table), schema.now()
+        with self.db.write(lock=_LOCK) as c:
+            self._refuse_taken(c, name, but="")
+            if upload_sha is not None and not c.execute(sa.select(schema.files.c.size).where(schema.files.c.sha256 == upload_sha)).first():
+                raise InputError(f"The file {upload_sha[:12]} of this table was never uploaded; upload it first.")
+            table_id = new_id(c, _t.id)
+            row = {
+                "id": table_id,
+                "digest": table.digest,
+                "odd_hash": self.odds.put_within(c, table.odd),
+                "odd_source": table.odd.source,
+                "upload_sha": upload_sha,
+                "model": model,
+                "synthetic": synthetic,
+                "n_assumed": table.n_assumed,
+                "rows": len(table.n),
+                "total": table.total,
+                "decisions": decisions,
+                "report": report,
+                "data": data,
+                "created_at": at,
+            }
+            c.execute(schema.seed_tables.insert().values(row))
+            self._append(c, table_id, "created", name, who, at)
+            return self._get(c, table_id)
+
+    def load(self, table_id: str) -> SeedTable:
+        """The slices of a table, with its own ODD; also of a deleted one.
+
+        Raises:
+            InputError: There is no such table, or it no longer has its digest.
+        """
+        with self.db.read() as c:
+            saved = self._get(c, table_id)
+            row = c.execute(sa.select(_t.data, _t.odd_source).where(_t.id == table_id)).one()
+        odd = self.odds.get(saved.odd_hash, row.odd_source)
+        try:
+            table = unpack(row.data, odd, saved.n_assumed)
+            cause = f"its content has the digest {table.digest[:12]}"
+        except ValueError as e:
+            table, cause = None, str(e)
+        if table is None or table.digest != saved.digest:
+            raise InputError(
+                f'The saved table "{saved.name}" ({saved.id}) is damaged: it was saved with the digest {saved.digest[:12]}, but {cause}. '
+                "Nothing was computed from it. Restore a backup, or import its file again."
+            )
+        return table
+
+    def get(self, table_id: str) -> SavedTable:
+        """A table without its slices; also a deleted one.
+
+        Raises:
+            InputError: There is no such table.
+        """
+        with self.db.read() as c:
+            return self._get(c, table_id)
+
+    def provenance(self, table_id: str) -> Provenance:
+        """How a table was made.
+
+        Raises:
+            InputError: There is no such table.
+        """
+        with self.db.read() as c:
+            self._get(c, table_id)
+            row = c.execute(sa.select(_t.decisions, _t.report).where(_t.id == table_id)).one()
+        return Provenance(row.decisions, row.report)
+
+    def list(self, include_deleted: bool = False) -> tuple[SavedTable, ...]:
+        """The tables, the one saved last first."""
+        with self.db.read() as c:
+            return tuple(t for t in self._all(c) if include_deleted or not t.deleted)
+
+    def rename(self, table_id: str, name: str, who: str = "") -> SavedTable:
+        """Give a table another name; the name that it has already changes nothing.
+
+        Raises:
+            InputError: The name cannot be used, or there is no such table, or it is deleted.
+        """
+        name = _clean(name)
+        with self.db.write(lock=_LOCK) as c:
+            saved = self._get(c, table_id)
+            if saved.deleted:
+                raise InputError(f'The table "{saved.name}" is deleted; restore it before you rename it.')
+            if name != saved.name:
+                self._refuse_taken(c, name, but=table_id)
+                self._append(c, table_id, "renamed", name, who, schema.now())
+            return self._get(c, table_id)
+
+    def delete(self, table_id: str, who: str = "") -> SavedTable:
+        """Put a table into the bin, where it stays; one that lies there already is left as it is.
+
+        Raises:
+            InputError: There is no such table.
+        """
+        with self.db.write(lock=_LOCK) as c:
+            saved = self._get(c, table_id)
+            if not saved.deleted:
+                self._append(c, table_id, "deleted", saved.name, who, schema.now())
+            return self._get(c, table_id)
+
+    def restore(self, table_id: str, name: str | None = None, who: str = "") -> SavedTable:
+        """Take a table out of the bin; one that does not lie there is left as it is.
+
+        Args:
+            table_id: Of the table.
+            name: Name for it from now on, if its own has been taken meanwhile.
+            who: Who does it.
+
+        Raises:
+            InputError: Its name has been taken (a free one is suggested), or there is no such table.
+        """
+        with self.db.write(lock=_LOCK) as c:
+            saved = self._get(c, table_id)
+            if saved.deleted:
+                name = saved.name if name is None else _clean(name)
+                self._refuse_taken(c, name, but=table_id)
+                self._append(c, table_id, "restored", name, who, schema.now())
+            return self._get(c, table_id)
+
+    def events(self, table_id: str) -> tuple[TableEvent, ...]:
+        """Everything that was done to a table, the oldest first.
+
+        Raises:
+            InputError: There is no such table.
+        """
+        with self.db.read() as c:
+            self._get(c, table_id)
+            rows = c.execute(sa.select(schema.seed_table_events).where(_e.table_id == table_id).order_by(_e.seq)).all()
+        return tuple(TableEvent(r.table_id, r.kind, r.name, r.who, r.at) for r in rows)
+
+    def free_name(self, name: str) -> str:
+        """The name itself if no table has it, else the name with the first free number."""
+        with self.db.read() as c:
+            return _free(_clean(name), self._names(c, but=""))
+
+    def _append(self, c: sa.Connection, table_id: str, kind: EventKind, name: str, who: str, at: datetime) -> None:
+        c.execute(schema.seed_table_events.insert().values(table_id=table_id, kind=kind, name=name, who=who, at=at))
+
+    def _all(self, c: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> tuple[SavedTable, ...]:
+        newest = sa.select(sa.func.max(_e.seq)).group_by(_e.table_id)
+        query = (
+            sa.select(*_SUMMARY, _e.kind, _e.name, _e.at)
+            .join_from(schema.seed_tables, schema.seed_table_events)
+            .where(_e.seq.in_(newest), sa.true() if where is None else where)
+            .order_by(_t.created_at.desc(), _t.id)
+        )
+        return tuple(
+            SavedTable(
+                id=r.id,
+                name=r.name,
+                digest=r.digest,
+                odd_hash=r.odd_hash,
+                upload_sha=r.upload_sha,
+                model=r.model,
+                synthetic=r.synthetic,
+                n_assumed=r.n_assumed,
+                rows=r.rows,
+                total=r.total,
+                created_at=r.created_at,
+                changed_at=r.at,
+                deleted=r.kind == "deleted",
+            )
+            for r in c.execute(query)
+        )
+
+    def _get(self, c: sa.Connection, table_id: str) -> SavedTable:
+        found = self._all(c, _t.id == table_id) if is_id(table_id) else ()
+        if not found:
+            raise InputError(f'There is no saved table "{table_id}" in this workspace; choose one from the list.')
+        return found[0]
+
+    def _names(self, c: sa.Connection, but: str) -> set[str]:
+        return {_folded(t.name) for t in self._all(c) if not t.deleted and t.id != but}
+
+    def _refuse_taken(self, c: sa.Connection, name: str, but: str) -> None:
+        taken = self._names(c, but)
+        if _folded(name) in taken:
+            raise InputError(f'There is already a table called "{name}". Choose another name, such as "{_free(name, taken)}".')
+
+
+def _folded(name: str) -> str:
+    return name.casefold()
+
+
+def _clean(name: str) -> str:
+    out = " ".join(name.split())
+    if not out:
+        raise InputError("A table needs a name.")
+    if len(out) > MAX_NAME:
+        raise InputError(f"A table name has at most {MAX_NAME} characters; this one has {len(out)}.")
+    return out
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    candidate, number = name, 1
+    while _folded(candidate) in taken:
+        number += 1
+        suffix = f" ({number})"
+        candidate = name[: MAX_NAME - len(suffix)] + suffix
+    return candidate
