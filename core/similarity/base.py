@@ -14,15 +14,18 @@ UNIT = 1_000_000
 
 Units = npt.NDArray[np.int32]
 
+MODES = ("text", "calibrated", "factored", "exact")
+"""text: cosine of the two texts, the paper's; calibrated: value tables fitted to it; factored: mean cosine of the value texts;
+exact: share of equal values."""
+
 
 class Similarity(Protocol):
-    """Similarity of slices in [0, 1], rounded to 1e-6 (SliceNav, section 3.4, sim(s, s')).
+    """Similarity of slices in [0, 1], rounded to 1e-6 (SliceNav, section 3.4, sim(s, s'))."""
 
-    Attributes:
-        mode: "text", "factored", "calibrated" or "exact".
-    """
-
-    mode: str
+    @property
+    def mode(self) -> str:
+        """One of `MODES`."""
+        ...
 
     def matrix(self, a: Codes, b: Codes) -> Units:
         """Similarities (len(a), len(b)) in units of 1e-6, from 0 to 1,000,000, of slices (n, K) and (p, K)."""

@@ -1,0 +1,6 @@
+"""How alike two slices are: by their texts, by value tables fitted to the texts, or by equal values."""
+
+from core.similarity.base import MODES, UNIT, Similarity, Units
+from core.similarity.tables import UNCOVERED, SimilarityTables, exact_similarity
+
+__all__ = ["MODES", "UNCOVERED", "UNIT", "Similarity", "SimilarityTables", "Units", "exact_similarity"]
