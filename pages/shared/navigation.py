@@ -1,0 +1,35 @@
+"""Which pages there are. A page stands here once it works, in the order in which it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page in the navigation; its address is the name of its file, that of the first page is "/"."""
+
+    section: str
+    path: str
+    title: str
+    icon: str
+
+    @property
+    def address(self) -> str:
+        """Last part of its URL."""
+        return Path(self.path).stem
+
+
+ENTRIES: Sequence[Entry] = (Entry("", "pages/home.py", "Home", ":material/cached:"),)
+
+
+def sections() -> dict[str, list[st.Page]]:
+    """The pages by section, as st.navigation takes them."""
+    out: dict[str, list[st.Page]] = {}
+    for i, e in enumerate(ENTRIES):
+        out.setdefault(e.section, []).append(st.Page(e.path, title=e.title, icon=e.icon, default=i == 0))
+    return out

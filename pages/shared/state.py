@@ -1,0 +1,63 @@
+"""The way from a page to the workspace. What is slow to open or read is kept for the process; nothing here is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from core.seed_table.table import SeedTable
+from core.settings import Settings
+from core.storage import SavedTable, Store, open_store
+
+_TABLE = "table"
+"""Query parameter, session key and preference that name the table in use."""
+
+
+def store() -> Store:
+    """The workspace of this process, opened once.
+
+    Raises:
+        InputError: The workspace cannot be opened.
+    """
+    return _open(Settings.from_environment())
+
+
+@st.cache_resource(show_spinner=False, hash_funcs={Settings: repr})
+def _open(settings: Settings) -> Store:
+    return open_store(settings)
+
+
+def tables() -> tuple[SavedTable, ...]:
+    """The saved tables, newest first, without those in the bin."""
+    return tuple(sorted(store().tables.list(), key=lambda t: (t.changed_at, t.id), reverse=True))
+
+
+def current_table() -> SavedTable | None:
+    """The table in use: the one in the address (`?table=`), else this session's, else the last one chosen, else the newest."""
+    known = {t.id: t for t in tables()}
+    wanted = (st.query_params.get(_TABLE), st.session_state.get(_TABLE), store().preferences.get(_TABLE))
+    return next((known[w] for w in wanted if w in known), next(iter(known.values()), None))
+
+
+def choose_table(table_id: str) -> None:
+    """Use a table from now on, in this session and when the app is opened again."""
+    st.session_state[_TABLE] = table_id
+    st.query_params.pop(_TABLE, None)
+    store().preferences.set(_TABLE, table_id)
+
+
+def seed_table(table: SavedTable) -> SeedTable:
+    """The slices of a saved table; saved tables never change, so each is read once."""
+    return _load(store().db.name, table.id, table.digest)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _load(database: str, table_id: str, digest: str) -> SeedTable:
+    del database, digest  # only keys of the cache
+    return store().tables.load(table_id)
+
+
+def workspace_folder() -> Path:
+    """Where everything is kept."""
+    return Settings.from_environment().home
