@@ -109,7 +109,7 @@ def from_document(data: dict[str, Any], source: str = "own") -> Odd:
     dims = tuple(
         Dimension(
             name=name,
-            label=d.label or name.replace("_", " "),
+            label=d.label or name.replace("_", " ").strip() or name,
             values=tuple(Value(v.name, v.tier, v.parent, v.definition, tuple(v.synonyms), v.concept) for v in d.values),
             standards=d.standards,
             extendable=d.extendable,

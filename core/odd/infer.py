@@ -31,7 +31,7 @@ def infer_odd(columns: Mapping[str, Sequence[str]], name: str = "inferred") -> O
                 f'Column "{column}" has {len(distinct):,} distinct values; a dimension may have at most {MAX_VALUES}. '
                 "Leave the column out, or bin its values first."
             )
-        dims.append(Dimension(name=column, label=column.replace("_", " "), values=tuple(Value(v) for v in distinct)))
+        dims.append(Dimension(name=column, label=column.replace("_", " ").strip() or column, values=tuple(Value(v) for v in distinct)))
     if not dims:
         raise InputError("Choose at least one column as a dimension.")
     odd = Odd(name=name, version=1, dimensions=tuple(dims), source="inferred")
