@@ -47,7 +47,9 @@ class Database:
     @property
     def name(self) -> str:
         """The database in words, without its password."""
-        return str(self.engine.url.database) if self.is_sqlite else self.engine.url.render_as_string(hide_password=True)
+        if self.is_sqlite:
+            return str(self.engine.url.database)
+        return self.engine.url.set(query={}).render_as_string(hide_password=True)  # a query may hold a password too
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -162,5 +164,6 @@ def _trouble(cause: BaseException | None) -> str | None:
         return _SQLITE_TROUBLES.get(code & 0xFF)  # the low byte is the kind, the rest refines it
     state = getattr(cause, "sqlstate", None)
     if type(cause).__name__ == "OperationalError" or str(state)[:2] in ("08", "28", "53", "57", "58"):
-        return str(cause).strip().splitlines()[-1] if str(cause).strip() else "the server does not answer"
+        lines = str(cause).strip().splitlines()
+        return lines[0].rstrip(".") if lines else "the server does not answer"
     return None

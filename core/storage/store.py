@@ -50,12 +50,12 @@ def open_store(settings: Settings) -> Store:
         MissingPackageError: The driver of PostgreSQL is not installed.
     """
     db = make_database(settings)
-    _prepare(settings.home)
-    _prepare(settings.uploads)
-    if db.is_sqlite:
-        _prepare(Path(db.name).parent)
     try:
+        _prepare(settings.home)
+        if db.is_sqlite:
+            _prepare(Path(db.name).parent)
         migrate(db)
+        _prepare(settings.uploads)
     except BaseException:
         db.engine.dispose()
         raise
