@@ -16,7 +16,7 @@ from core.storage.schema import VERSION_TABLE, metadata
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 _one_at_a_time = threading.Lock()
-"""Alembic keeps its context in a global, so two threads of a process take turns; processes take turns by the database."""
+"""Alembic keeps its context in a global, so threads take turns, also over different databases; processes do by the database."""
 
 
 def known_versions() -> tuple[str, ...]:

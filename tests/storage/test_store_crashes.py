@@ -117,6 +117,21 @@ def test_threads_open_the_same_fresh_workspace_at_once(settings: Settings) -> No
     last.close()
 
 
+def test_threads_open_different_fresh_workspaces_at_once(tmp_path: Path) -> None:
+    line = Barrier(8)
+
+    def at_once(i: int) -> dict[str, int]:
+        line.wait()
+        opened = open_store(Settings.from_environment({"ODDYSSEY_HOME": str(tmp_path / str(i))}))
+        opened.preferences.set("k", i)
+        found = opened.preferences.all()
+        opened.close()
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(at_once, range(8))) == [{"k": i} for i in range(8)]
+
+
 def test_threads_share_a_store(store: Store) -> None:
     sha, draft = store.uploads.put("a", b"x"), store.drafts.new_id()
 
