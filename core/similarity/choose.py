@@ -178,12 +178,14 @@ class Agreement:
 def agreement(a: Similarity, b: Similarity, candidates: Codes, observed: Codes, most_pairs: int = 300_000) -> Agreement:
     """Compare two similarities over candidates (n, K) and observed slices (p, K).
 
-    Beyond `most_pairs` only every i-th candidate is looked at, so that the answer stays the same from run to run.
+    Beyond `most_pairs` a seeded sample of the candidates is looked at, so that the answer stays the same from run to run.
     """
     from scipy.stats import spearmanr
 
-    step = max(1, -(-len(candidates) * len(observed) // most_pairs))
-    some = candidates[::step]
+    most = max(1, most_pairs // max(1, len(observed)))
+    sampled = len(candidates) > most
+    # Not every i-th candidate: that would leave out values whenever i divides the period of a dimension.
+    some = candidates[np.sort(np.random.default_rng(0).choice(len(candidates), most, replace=False))] if sampled else candidates
     x, y = a.matrix(some, observed), b.matrix(some, observed)
     if not x.size:
         return Agreement(0, None, None, None, None, len(some))

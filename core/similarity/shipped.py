@@ -116,7 +116,8 @@ def read_tables(path: Path, odd: Odd) -> SimilarityTables | None:
         return None
     places = [odd.names.index(n) for n in doc.dims if n in odd.names]
     if len(places) != len(doc.dims) or places != sorted(set(places)):
-        raise InputError(f"{path.name} names the dimensions {', '.join(doc.dims)}; allowed: some of {', '.join(odd.names)}, in order. {_MEND}")
+        allowed = f"some of {', '.join(odd.names)}, in order"
+        raise InputError(f"{path.name} names the dimensions {', '.join(doc.dims)}; allowed: {allowed}. {_MEND}")
     whole = [_spread(t, v, odd, k) for t, v, k in zip(tables, lists, places, strict=True)]
     if doc.mode == "factored":
         return mean_of_cosines(odd, places, whole, doc.model, doc.quality)

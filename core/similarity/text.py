@@ -44,6 +44,8 @@ def cosines(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> Units:
 class TextSimilarity:
     """Cosine similarity of the texts of slices: the paper's choice (SliceNav, section 4, experimental protocol).
 
+    A slice and itself give UNIT up to the rounding of the vectors (a few units of 1e-6 below it at most, typically 0 or 1).
+
     Attributes:
         odd: The domain whose codes are looked up.
         dims: Positions of the dimensions that the texts name, ascending.
