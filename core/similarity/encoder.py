@@ -135,10 +135,16 @@ class SentenceModel:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors (n, D) of unit length."""
         model = _load(str(self.folder or self.name), offline=self.folder is not None)
-        out: Vectors = model.encode(
-            list(texts), batch_size=128, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
-        ).astype(np.float32)
-        return out
+        # Padding shifts a vector by about 1e-7. Only texts of as many tokens share a batch, so that a vector depends on its
+        # text alone and not on what else was missing in the cache.
+        groups: dict[int, list[int]] = {}
+        for i, tokens in enumerate(model.tokenizer(list(texts), truncation=True, max_length=model.max_seq_length)["input_ids"]):
+            groups.setdefault(len(tokens), []).append(i)
+        options = {"batch_size": 128, "normalize_embeddings": True, "convert_to_numpy": True, "show_progress_bar": False}
+        vector_of: dict[int, Vectors] = {}
+        for group in groups.values():
+            vector_of |= zip(group, model.encode([texts[i] for i in group], **options), strict=True)
+        return np.stack([vector_of[i] for i in range(len(texts))]).astype(np.float32)
 
 
 @cache

@@ -146,3 +146,18 @@ def test_the_default_model_is_known_by_its_name_wherever_its_weights_lie():
     if SentenceModel().folder is None:
         pytest.skip(f"the package {module.OFFLINE_PACKAGE} is not installed")
     assert SentenceModel().id.startswith(f"{ENCODER_MODEL}@")
+
+
+@pytest.mark.encoder
+@pytest.mark.skipif(
+    not module.installed() or SentenceModel().folder is None, reason="needs sentence-transformers and the packaged weights"
+)
+def test_a_vector_depends_on_its_text_alone():
+    model = SentenceModel()
+    texts = ["time: night", "weather visibility: foggy, time: day, road type: intersection", "", "word " * 400]
+    together = model.embed(texts)
+    assert together.shape == (4, 384) and together.dtype == np.float32
+    assert np.abs(np.linalg.norm(together, axis=1) - 1).max() < 1e-5
+    for company in (texts[::-1], [*texts, "sky: clear"], [*texts, *texts[:2]]):
+        again = dict(zip(company, model.embed(company), strict=True))
+        assert all(np.array_equal(again[t], v) for t, v in zip(texts, together, strict=True))
