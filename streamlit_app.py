@@ -32,6 +32,6 @@ st.logo(str(BRAND / "logo.svg"), size="large")
 shell.use_style()
 page = st.navigation(navigation.sections())
 shell.forward()
-with shell.errors_as_card():
+with shell.errors_as_card("Workspace", "The workspace cannot be opened, so no page can be shown."):
     workspace_card()
 page.run()

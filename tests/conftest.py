@@ -126,12 +126,17 @@ def fresh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
         stop_server(each)
 
 
+def chromium_path() -> str | None:
+    """The browser that CHROMIUM names, else the system's, else None."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium: the one that CHROMIUM names, else the system's. Skipped without one, except in CI, where that is a failure."""
     from playwright.sync_api import sync_playwright
 
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    path = chromium_path()
     if path is None:
         reason = "No Chromium was found; install the package chromium, or name one in the variable CHROMIUM."
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
@@ -200,6 +205,15 @@ class Tab:
         assert scroll <= width
 
 
+def watch(tab: Tab) -> Tab:
+    """Collect the tab's errors from now on."""
+    tab.page.on("console", tab.note_console)
+    tab.page.on("pageerror", lambda e: tab.errors.append(f"uncaught: {e}"))
+    tab.page.on("response", tab.note_response)
+    tab.page.on("request", tab.note_request)
+    return tab
+
+
 @pytest.fixture
 def open_tab(browser: Browser) -> Iterator[Callable[..., Tab]]:
     """Open tabs: `open_tab(width=900, theme="dark")`. Each has a context of its own and is closed after the test."""
@@ -207,12 +221,7 @@ def open_tab(browser: Browser) -> Iterator[Callable[..., Tab]]:
 
     def open_one(width: int = 1440, height: int = 900, theme: str = "light") -> Tab:
         contexts.append(browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme))
-        tab = Tab(contexts[-1].new_page())
-        tab.page.on("console", tab.note_console)
-        tab.page.on("pageerror", lambda e: tab.errors.append(f"uncaught: {e}"))
-        tab.page.on("response", tab.note_response)
-        tab.page.on("request", tab.note_request)
-        return tab
+        return watch(Tab(contexts[-1].new_page()))
 
     yield open_one
     for context in contexts:

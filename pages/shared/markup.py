@@ -68,9 +68,14 @@ def table(columns: Sequence[Text], rows: Iterable[Sequence[object]], right: Coll
         rows: Cells as text or markup, one sequence a row.
         right: Positions of the columns of numbers, aligned to the right.
         chosen: Row to tint.
+
+    Raises:
+        ValueError: A row has more or fewer cells than there are columns.
     """
 
     def line(cells: Sequence[object], element: str) -> Markup:
+        if len(cells) != len(columns):
+            raise ValueError(f"A row of {len(cells)} cells does not fit {len(columns)} columns.")
         kinds = ("num" if k in right else "" for k in range(len(cells)))
         return join(Markup("<{0} class='{1}'>{2}</{0}>").format(element, kind, cell) for kind, cell in zip(kinds, cells, strict=True))
 

@@ -198,7 +198,8 @@ def error_card(error: OddysseyError, changed: str = "Nothing was changed.") -> N
     lines = as_lines(problems)
     shown = [Markup("<li>{}</li>").format(line) for line in lines[:_LINES]]
     if len(lines) > _LINES:
-        shown.append(fill("and {n} more kinds of problem, all in the file below.", n=len(lines) - _LINES))
+        more = fill("and {n} more kinds of problem, all in the file below.", n=len(lines) - _LINES)
+        shown.append(Markup("<li>{}</li>").format(more))
     body = Markup('<p class="t">{}</p>').format(error.args[0] if error.args else type(error).__name__)
     if shown:
         body += Markup("<ul>{}</ul>").format(join(shown))
@@ -208,11 +209,19 @@ def error_card(error: OddysseyError, changed: str = "Nothing was changed.") -> N
 
 
 @contextmanager
-def errors_as_card(changed: str = "Nothing was changed.") -> Iterator[None]:
-    """Show an `OddysseyError` raised inside as a card and end the run; any other exception is a bug and passes through."""
+def errors_as_card(name: str = "", sentence: Text = "", changed: str = "Nothing was changed.") -> Iterator[None]:
+    """Show an `OddysseyError` raised inside as a card and end the run; any other exception is a bug and passes through.
+
+    Args:
+        name: Name of the page, where its header does not stand yet; then the card gets one.
+        sentence: What did not happen, such as "The ranking did not run."
+        changed: What was changed before it failed.
+    """
     try:
         yield
     except OddysseyError as e:
+        if name:
+            header(name, sentence)
         error_card(e, changed)
         st.stop()
 
