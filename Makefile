@@ -1,7 +1,9 @@
 # make run | make demo | make test | make lint | make bench | make assets | make clean
-# VENV names another environment, PYTHON another interpreter (3.11 or newer), PORT another port.
+# VENV names another environment, PYTHON another interpreter (3.11 or newer), PORT another port, HOST another address to listen on
+# (0.0.0.0 lets every machine in, and there is no login).
 PYTHON ?= python3
 PORT ?= 8501
+HOST ?= localhost
 ifdef VENV
 LITE := $(VENV)
 endif
@@ -13,7 +15,7 @@ sum = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
 LITE_STAMP := $(LITE)/.lite-$(call sum,requirements-lite.txt)
 RUN_STAMP := $(VENV)/.run-$(call sum,requirements-lite.txt requirements.txt)
 DEV_STAMP := $(VENV)/.dev-$(call sum,requirements-lite.txt requirements.txt requirements-dev.txt)
-SERVE = -m streamlit run streamlit_app.py --server.port $(PORT)
+SERVE = -m streamlit run streamlit_app.py --server.address $(HOST) --server.port $(PORT)
 
 .PHONY: run demo test lint bench assets clean
 run: $(RUN_STAMP)

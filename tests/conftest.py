@@ -169,7 +169,7 @@ class Tab:
             self.errors.append(f"{response.status}: {response.url}")
 
     def note_request(self, request: Request) -> None:
-        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+        if not request.url.startswith(("http://127.0.0.1:", "http://localhost:", "data:", "blob:")):
             self.errors.append(f"outside: {request.url}")
 
     def open(self, url: str) -> Page:
