@@ -40,7 +40,9 @@ class SliceCodec:
             raise InputError("An ODD needs at least one dimension, and each dimension at least one value.")
         if prod(sizes) > MAX_SIZE:
             spans = " × ".join(map(str, sizes))
-            raise InputError(f"{spans} values make {prod(sizes):.2e} slices; at most 2^63 can be numbered. Use fewer dimensions or merge values.")
+            raise InputError(
+                f"{spans} values make {prod(sizes):.2e} slices; at most 2^63 can be numbered. Use fewer dimensions or merge values."
+            )
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

@@ -120,8 +120,7 @@ class Odd:
     def is_base(self) -> tuple[npt.NDArray[np.bool_], ...]:
         """For each dimension, whether each code is a base value."""
         return tuple(
-            np.array([d.by_name[v].tier == "base" for v in vals])
-            for d, vals in zip(self.dimensions, self.codec.values, strict=True)
+            np.array([d.by_name[v].tier == "base" for v in vals]) for d, vals in zip(self.dimensions, self.codec.values, strict=True)
         )
 
     @cached_property

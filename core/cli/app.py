@@ -1,0 +1,219 @@
+"""The commands `check`, `rank` and `triage`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+import typer
+
+from core import operators
+from core.cli import options as o
+from core.cli.show import print_ranking, print_report, print_triage
+from core.errors import InputError, OddysseyError
+from core.operators import RankResult
+from core.scoring import ScoringParameters
+from core.seed_table import CheckReport
+from core.settings import Settings
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="What to test next, and why.")
+DEFAULTS = ScoringParameters()
+
+
+def main() -> None:
+    """Runs the command line; user errors end with exit code 2 and a message, never a traceback."""
+    try:
+        app(standalone_mode=False)
+    except OddysseyError as e:
+        sys.stderr.write(f"error: {e}\n")
+        sys.exit(2)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as e:
+        e.show()
+        sys.exit(2)
+
+
+def _print_json(data: Any) -> None:
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _report(opts: o.TableOptions) -> tuple[operators.Prepared, CheckReport]:
+    prepared = opts.prepare()
+    report = operators.check(prepared)
+    if not report.accepted:
+        raise InputError(f"None of the {report.rows:,} rows can be used.", [r.problem for r in report.rejections[:20]])
+    return prepared, report
+
+
+@app.command()
+def check(
+    table: o.Table,
+    odd: o.OddName = "driving",
+    dims: o.Dims = "",
+    map_: o.Maps = None,
+    value: o.Values = None,
+    score: o.Score = "",
+    score_scale: o.ScoreScale = "",
+    truth: o.Truth = "",
+    predicted: o.Predicted = "",
+    count: o.Count = "",
+    assume_n: o.AssumeN = None,
+    model_column: o.ModelColumn = "",
+    model: o.Model = "",
+    missing_word: o.MissingWords = None,
+    sheet: o.Sheet = "",
+    rejected_out: Annotated[
+        Path | None, typer.Option("--rejected-out", help="Write the rejected rows, unchanged, to this CSV file.")
+    ] = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Says what becomes of every row of a table."""
+    fields = _fields(score, score_scale, truth, predicted, count, assume_n, model_column, model, missing_word)
+    prepared = o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet).prepare()
+    report = operators.check(prepared)
+    problems = list(report.problems())
+    if rejected_out is not None:
+        rejected_out.write_bytes(rejected_rows(prepared, report))
+    if as_json:
+        data = {
+            "rows": report.rows,
+            "accepted": report.accepted,
+            "rejected": [p.as_dict() for p in problems],
+            "observed_slices": report.observed,
+            "missing_slices": report.missing,
+            "warnings": [*report.warnings, *prepared.file.notes, *prepared.notes],
+        }
+        _print_json({**data, "rejected_rows": int(report.rejected.size), "summary": report.summary(), "plan": report.plan.model_dump()})
+    else:
+        print_report(prepared, report, problems)
+
+
+def rejected_rows(prepared: operators.Prepared, report: CheckReport) -> bytes:
+    """The rejected records as they stand in the file, each with its reasons."""
+    reasons: dict[int, list[str]] = {}
+    for p in report.problems():
+        reasons.setdefault(p.row or 0, []).append(str(p))
+    numbers = sorted(reasons)
+    return prepared.file.rows_as_csv(numbers, [" ".join(reasons[i]) for i in numbers])
+
+
+@app.command()
+def rank(
+    table: o.Table,
+    odd: o.OddName = "driving",
+    dims: o.Dims = "",
+    map_: o.Maps = None,
+    value: o.Values = None,
+    score: o.Score = "",
+    score_scale: o.ScoreScale = "",
+    truth: o.Truth = "",
+    predicted: o.Predicted = "",
+    count: o.Count = "",
+    assume_n: o.AssumeN = None,
+    model_column: o.ModelColumn = "",
+    model: o.Model = "",
+    missing_word: o.MissingWords = None,
+    sheet: o.Sheet = "",
+    where: o.Where = None,
+    top: Annotated[int, typer.Option("--top", help="Slices to return; 0 returns all.")] = operators.DEFAULT_TOP,
+    similarity: Annotated[
+        str, typer.Option("--similarity", help="text, calibrated, factored or exact; by default what suits the ODD.")
+    ] = "",
+    provisional: Annotated[
+        str, typer.Option("--provisional", help="Slices below the minimum support count as observed or missing.")
+    ] = "observed",
+    min_support: Annotated[
+        float, typer.Option("--min-support", help="A count (10), or a share of all samples below 1.")
+    ] = DEFAULTS.min_support,
+    alpha: Annotated[float, typer.Option("--alpha", help="Smoothing (Eq. 4).")] = DEFAULTS.alpha,
+    tau: Annotated[float, typer.Option("--tau", help="Dynamic range (Eq. 5).")] = DEFAULTS.tau,
+    gamma: Annotated[float, typer.Option("--gamma", help="Emphasis on rarity (Eq. 6).")] = DEFAULTS.gamma,
+    kappa: Annotated[float, typer.Option("--kappa", help="Cap of the neighbour error (Eq. 7).")] = DEFAULTS.kappa,
+    m: Annotated[int, typer.Option("--m", help="Neighbours.")] = DEFAULTS.m,
+    theta: Annotated[float, typer.Option("--theta", help="Least similarity of a neighbour.")] = DEFAULTS.theta,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the ranking to this .csv, .json or .parquet file, its manifest beside it.")
+    ] = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Ranks the slices that were never tested, with the reason for each rank."""
+    fields = _fields(score, score_scale, truth, predicted, count, assume_n, model_column, model, missing_word)
+    params = ScoringParameters(alpha, tau, gamma, kappa, m, theta, min_support, provisional)  # type: ignore[arg-type]
+    prepared, report = _report(o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet))
+    result: RankResult = operators.rank(
+        report.seed,
+        params,
+        Settings.from_environment(),
+        mode=similarity or None,
+        top=top or None,
+        where=o.filters(where),
+        source=operators.source_of(prepared, report),
+    )
+    if out is not None:
+        operators.write(result, out)
+    if as_json:
+        _print_json(operators.as_object(result))
+    else:
+        print_ranking(prepared, report, result, out)
+
+
+@app.command()
+def triage(
+    table: o.Table,
+    odd: o.OddName = "driving",
+    dims: o.Dims = "",
+    map_: o.Maps = None,
+    value: o.Values = None,
+    score: o.Score = "",
+    score_scale: o.ScoreScale = "",
+    truth: o.Truth = "",
+    predicted: o.Predicted = "",
+    count: o.Count = "",
+    assume_n: o.AssumeN = None,
+    model_column: o.ModelColumn = "",
+    model: o.Model = "",
+    missing_word: o.MissingWords = None,
+    sheet: o.Sheet = "",
+    where: o.Where = None,
+    top: Annotated[int, typer.Option("--top", help="Rows per list to print; JSON holds all.")] = 10,
+    as_json: o.AsJson = False,
+) -> None:
+    """Says where the model fails among what was tested, and what was hardly tested."""
+    fields = _fields(score, score_scale, truth, predicted, count, assume_n, model_column, model, missing_word)
+    prepared, report = _report(o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet))
+    result = operators.triage(report.seed, o.filters(where))
+    if as_json:
+        data = {k: v for k, v in asdict(result).items() if not isinstance(v, (tuple, list))}
+        data |= {"by_value": [f.as_dict() for f in result.by_value], "by_pair": [f.as_dict() for f in result.by_pair]}
+        _print_json({**data, "coverage": [vars(c) for c in result.coverage], "input": operators.source_of(prepared, report)})
+    else:
+        print_triage(report, result, top)
+
+
+def _fields(
+    score: str,
+    scale: str,
+    truth: str,
+    predicted: str,
+    count: str,
+    assume_n: int | None,
+    model_column: str,
+    model: str,
+    missing: list[str] | None,
+) -> dict[str, Any]:
+    return {
+        "score": score,
+        "scale": scale or None,
+        "truth": truth,
+        "predicted": predicted,
+        "count": count,
+        "assume_n": assume_n,
+        "model_column": model_column,
+        "model": model,
+        "missing_words": tuple(missing or ()),
+    }

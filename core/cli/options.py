@@ -1,0 +1,95 @@
+"""Options that several commands share, and how they become operator arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.errors import InputError
+from core.operators import Prepared, load_odd, open_table, prepare
+
+Table = Annotated[Path, typer.Argument(help="CSV, TSV, Excel, Parquet or JSONL file, also gzipped.", show_default=False)]
+OddName = Annotated[str, typer.Option("--odd", help="driving, infer, or the path of a YAML file.")]
+Dims = Annotated[str, typer.Option("--dims", help="Dimensions to use, separated by commas.")]
+Maps = Annotated[list[str] | None, typer.Option("--map", help="dimension=column; may be given several times.")]
+Values = Annotated[
+    list[str] | None, typer.Option("--value", help="dimension:text=value reads a text as a value; an empty value excludes its rows.")
+]
+Score = Annotated[str, typer.Option("--score", help="Column of the score; 1 is right.")]
+ScoreScale = Annotated[str, typer.Option("--score-scale", help="unit (0 to 1), percent (0 to 100) or boolean.")]
+Truth = Annotated[str, typer.Option("--truth", help="Column of the right answer; with --predicted instead of a score.")]
+Predicted = Annotated[str, typer.Option("--predicted", help="Column of the model's answer.")]
+Count = Annotated[str, typer.Option("--count", help="Column of the number of samples behind each row.")]
+AssumeN = Annotated[int | None, typer.Option("--assume-n", help="Samples behind each row where the file gives none.")]
+ModelColumn = Annotated[str, typer.Option("--model-column", help="Column that names the model.")]
+Model = Annotated[str, typer.Option("--model", help="Model whose rows are used.")]
+MissingWords = Annotated[list[str] | None, typer.Option("--missing-word", help='A text that means "no value" in this file, such as NA.')]
+Sheet = Annotated[str, typer.Option("--sheet", help="Sheet of an Excel file.")]
+Where = Annotated[list[str] | None, typer.Option("--where", help="dimension=value,value; may be given several times.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Everything a command line says about a table."""
+
+    table: Path
+    odd: str = "driving"
+    dims: str = ""
+    map: Sequence[str] = ()
+    value: Sequence[str] = ()
+    fields: dict[str, Any] = field(default_factory=dict)
+    sheet: str = ""
+
+    def prepare(self) -> Prepared:
+        """Opens the file and settles ODD and plan."""
+        scale = self.fields.get("scale")
+        if scale not in (None, "", "unit", "percent", "boolean"):
+            raise InputError(f'--score-scale: got "{scale}"; allowed: unit, percent, boolean.')
+        n = self.fields.get("assume_n")
+        if n is not None and n < 1:
+            raise InputError(f"--assume-n: got {n}; allowed: a whole number of at least 1.")
+        odd = None if self.odd == "infer" else load_odd(self.odd)
+        file = open_table(self.table, sheet=self.sheet or None)
+        overrides = {**self.fields, "value_map": value_map(self.value)}
+        return prepare(file, odd, dims=listed(self.dims), columns=pairs(self.map, "--map"), overrides=overrides)
+
+
+def listed(text: str) -> list[str]:
+    """Items of a comma-separated list."""
+    return [x.strip() for x in text.split(",") if x.strip()]
+
+
+def pairs(items: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Left and right sides of `a=b` items."""
+    out = {}
+    for item in items or ():
+        left, sign, right = item.partition("=")
+        if not sign or not left.strip():
+            raise InputError(f'{option}: got "{item}"; allowed: name=value.')
+        out[left.strip()] = right.strip()
+    return out
+
+
+def value_map(items: Sequence[str] | None) -> dict[str, dict[str, str]] | None:
+    """`dimension:text=value` items as a value map, None without any."""
+    out: dict[str, dict[str, str]] = {}
+    for left, value in pairs(items, "--value").items():
+        dim, sign, text = left.partition(":")
+        if not sign:
+            raise InputError(f'--value: got "{left}={value}"; allowed: dimension:text=value.')
+        out.setdefault(dim, {})[text] = value
+    return out or None
+
+
+def filters(items: Sequence[str] | None) -> dict[str, list[str]]:
+    """`dimension=a,b` items as a filter; the same dimension given twice adds up."""
+    out: dict[str, list[str]] = {}
+    for item in items or ():
+        for name, values in pairs([item], "--where").items():
+            out.setdefault(name, []).extend(listed(values))
+    return out

@@ -1,0 +1,83 @@
+"""What the commands print for people; numbers come with their n and interval, exclusions with their count."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.errors import Problem
+from core.operators import Prepared, RankResult, Triage
+from core.scoring import Failure
+from core.seed_table import CheckReport
+
+SHOWN = 20
+
+
+def say(text: str = "") -> None:
+    """One line on stdout."""
+    sys.stdout.write(text + "\n")
+
+
+def print_report(prepared: Prepared, report: CheckReport, problems: Sequence[Problem]) -> None:
+    """What became of the rows."""
+    say(f"{prepared.file.name}: {report.rows:,} rows, {report.accepted:,} accepted, {report.rejected.size:,} rejected.")
+    _print_exclusions(prepared, report)
+    say(f"{report.observed:,} of {report.odd.base_space.size:,} slices observed, {report.missing:,} missing.")
+    for p in problems[:SHOWN]:
+        say(f"  {p}")
+    if len(problems) > SHOWN:
+        say(f"  and {len(problems) - SHOWN:,} more problems (--json lists all, --rejected-out writes the rows).")
+    for row in report.inventory:
+        say(f"  {row.source} {row.qa_type}: {row.rows:,} rows, {row.slices:,} slices")
+
+
+def _print_exclusions(prepared: Prepared, report: CheckReport) -> None:
+    for text in (*prepared.file.notes, *prepared.notes, *report.warnings):
+        say(f"note: {text}")
+
+
+def print_ranking(prepared: Prepared, report: CheckReport, result: RankResult, out: Path | None) -> None:
+    """The ranking as a list, each slice with the evidence that put it there."""
+    ranking, search = result.ranking, result.ranking.search
+    _print_exclusions(prepared, report)
+    say(
+        f"{report.accepted:,} of {report.rows:,} rows, {report.rejected.size:,} rejected; {search.observed:,} slices observed, "
+        f"{search.candidates:,} of {search.space:,} missing; {ranking.similarity['mode']} similarity; {search.seconds:.2f} s."
+    )
+    if ranking.evidence.provisional.any():
+        weak = int(ranking.evidence.provisional.sum())
+        say(f"{weak:,} observed slices have fewer than {ranking.evidence.threshold} samples (provisional); they count as observed.")
+    if len(ranking.evidence.set_aside.n):
+        say(
+            f"{len(ranking.evidence.set_aside.n):,} slices with fewer than {ranking.evidence.threshold} samples were set to count as missing."
+        )
+    if not len(ranking):
+        say("No slice is missing under this filter: everything in it was tested.")
+    for e in result.explanations()[:SHOWN]:
+        why = e.decisive
+        because = (
+            f"beside a slice that fails {why.error:.0%} (n = {why.n}, similarity {why.similarity:.2f})" if why else "no failing neighbour"
+        )
+        say(f"{e.rank:4d}  {e.phi:.4f}  {', '.join(e.values.values())}: {because}")
+    if len(ranking) > SHOWN:
+        say(f"      and {len(ranking) - SHOWN:,} more.")
+    if out is not None:
+        say(f"Wrote {len(ranking):,} slices to {out}, and the manifest beside it.")
+
+
+def print_triage(report: CheckReport, result: Triage, top: int) -> None:
+    """Worst values and pairs, and values that were hardly tested."""
+    say(f"{result.n:,} samples in {result.slices:,} slices; error {result.error:.1%} ({result.low:.1%} to {result.high:.1%}).")
+    for title, rows in (("Values", result.by_value), ("Pairs", result.by_pair)):
+        say(f"{title}, highest lower bound of the error first:")
+        for f in rows[:top]:
+            say(f"  {_named(f)}: {f.error:.1%} ({f.low:.1%} to {f.high:.1%}), n = {f.n:,}, {f.slices:,} slices")
+    never = [f"{c.dimension}={c.value}" for c in result.coverage if c.n == 0 and c.possible]
+    say(f"Values never tested: {', '.join(never) or 'none'}. Pairs of values tested: {result.pairs_tested:,} of {result.pairs_possible:,}.")
+    for text in report.warnings:
+        say(f"note: {text}")
+
+
+def _named(f: Failure) -> str:
+    return ", ".join(f"{d}={v}" for d, v in zip(f.dimensions, f.values, strict=True))

@@ -1,0 +1,32 @@
+"""Intervals of proportions."""
+
+from __future__ import annotations
+
+import math
+
+Z95 = 1.959963984540054
+"""Two-sided 95 % quantile of the normal distribution."""
+
+
+def wilson(rate: float, n: float, z: float = Z95) -> tuple[float, float]:
+    """Wilson score interval of a proportion.
+
+    Mean scores that are not 0 or 1 per sample are treated as proportions, which is conservative: a score in [0, 1] varies
+    at most as much as a yes-or-no answer with the same mean.
+
+    Args:
+        rate: Observed proportion in [0, 1].
+        n: Number of trials; 0 gives the whole range.
+        z: Normal quantile.
+
+    Returns:
+        Lower and upper end, within [0, 1].
+    """
+    if n <= 0:
+        return 0.0, 1.0
+    z2 = z * z
+    centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
+    half = z / (1 + z2 / n) * math.sqrt(rate * (1 - rate) / n + z2 / (4 * n * n))
+    low = 0.0 if rate <= 0 else max(0.0, centre - half)
+    high = 1.0 if rate >= 1 else min(1.0, centre + half)
+    return low, high

@@ -1,0 +1,28 @@
+"""Seed tables: read a file, check every row, aggregate to tested slices."""
+
+from core.seed_table.check import check_table
+from core.seed_table.plan import EXCLUDE, ImportPlan
+from core.seed_table.propose import dimension_candidates, propose_plan
+from core.seed_table.reading import Dialect, RawColumn, RawTable, TableFile, open_table
+from core.seed_table.report import CheckReport, InventoryRow, Rejection
+from core.seed_table.table import SeedTable
+from core.seed_table.values import Reading, ValueReader
+
+__all__ = [
+    "EXCLUDE",
+    "CheckReport",
+    "Dialect",
+    "ImportPlan",
+    "InventoryRow",
+    "RawColumn",
+    "RawTable",
+    "Reading",
+    "Rejection",
+    "SeedTable",
+    "TableFile",
+    "ValueReader",
+    "check_table",
+    "dimension_candidates",
+    "open_table",
+    "propose_plan",
+]

@@ -1,0 +1,324 @@
+"""Checks a file against an ODD and a plan: every bad row named, every exclusion counted, the rest aggregated to slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import InputError, Problem
+from core.odd import Dimension, Odd
+from core.seed_table.aggregate import aggregate
+from core.seed_table.plan import ImportPlan
+from core.seed_table.reading import RawColumn, RawTable, TableFile
+from core.seed_table.report import CheckReport, InventoryRow, Rejection
+from core.seed_table.scores import SCALE_TEXT, ScoreReading, parse_numbers, read_scores
+from core.seed_table.table import Floats, Ints
+from core.seed_table.values import Reading, ValueReader
+
+LOOKS_MISSING = frozenset({"na", "n/a", "none", "null", "nan", "-", "?", "missing"})
+"""Words that some tools turn into missing values; here they stay values unless the plan says otherwise."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+class _Rejected:
+    """Collects rejections and the mask of rows that are still good."""
+
+    def __init__(self, raw: RawTable, keep: Mask) -> None:
+        self.numbers, self.keep = raw.numbers.astype(np.int64), keep
+        self.good: Mask = keep.copy()
+        self.items: list[Rejection] = []
+
+    def add(self, bad: Mask, problem: Problem) -> None:
+        """Rejects the kept rows of a mask (R,) for one reason."""
+        hit = bad & self.keep
+        if hit.any():
+            self.items.append(Rejection(problem, self.numbers[hit]))
+            self.good &= ~hit
+
+    def add_texts(self, codes: npt.NDArray[np.int32], reasons: Mapping[int, tuple[Problem, bool, str]]) -> None:
+        """Rejects the kept rows that hold certain distinct texts, each text for its own reason, in one pass over the rows."""
+        if not reasons:
+            return
+        named = np.zeros(max(int(codes.max(initial=-1)), *reasons) + 2, dtype=bool)
+        named[list(reasons)] = True
+        rows = np.flatnonzero(named[codes] & self.keep)
+        rows = rows[np.argsort(codes[rows], kind="stable")]
+        for group in np.split(rows, np.flatnonzero(np.diff(codes[rows])) + 1):
+            if group.size:
+                problem, safe, why = reasons[int(codes[group[0]])]
+                self.items.append(Rejection(problem, self.numbers[group], safe, why))
+        self.good[rows] = False
+
+
+def check_table(file: TableFile, odd: Odd, plan: ImportPlan) -> CheckReport:
+    """Reads, checks and aggregates a file.
+
+    Args:
+        file: The opened file.
+        odd: The ODD whose values the rows must hold.
+        plan: Columns, scale, counts and single decisions.
+
+    Raises:
+        InputError: The plan cannot work at all: a dimension without a column, no score, an undecided scale or model.
+    """
+    _check_plan(odd, plan)
+    raw = file.read(plan.used_columns())
+    keep, models, plan = _chosen_model(raw, plan)
+    out = _Rejected(raw, keep)
+    codes, readings = _dimension_codes(raw, odd, plan, out)
+    scores, reading = _scores(raw, plan, out)
+    counts = _counts(raw, plan, out)
+    good = out.good
+    ids = odd.codec.encode(codes[good])
+    seed = aggregate(odd, ids, scores[good], None if counts is None else counts[good], plan.assume_n is not None)
+    if reading is not None:
+        plan = plan.model_copy(update={"scale": reading.scale})
+    broken = tuple(
+        Rejection(Problem(None, p.column, p.got, p.allowed, p.suggestion, p.kind), np.array([p.row or 0], dtype=np.int64))
+        for p in raw.broken
+    )
+    rejections = (*out.items, *broken)
+    rejected = np.unique(np.concatenate([r.numbers for r in rejections])) if rejections else np.empty(0, dtype=np.int64)
+    report = CheckReport(
+        odd=odd,
+        plan=plan,
+        seed=seed,
+        rows=raw.rows + len(raw.broken),
+        accepted=int(good.sum()),
+        other_models=int((~keep).sum()),
+        models=models,
+        rejections=rejections,
+        rejected=rejected,
+        readings=readings,
+        score=reading,
+        inventory=_inventory(raw, plan, good, ids),
+        warnings=(),
+    )
+    return _with_warnings(report, raw, good, ids, scores)
+
+
+def _check_plan(odd: Odd, plan: ImportPlan) -> None:
+    unknown = [d for d in plan.columns if d not in odd.by_name]
+    if unknown:
+        raise InputError(f'"{unknown[0]}" is not a dimension of the ODD; its dimensions: {", ".join(odd.names)}.')
+    open_dims = [d.name for d in odd.dimensions if d.active and not plan.columns.get(d.name)]
+    if open_dims:
+        raise InputError(
+            f"No column is mapped to {', '.join(open_dims)}. Map each (--map dimension=column), or leave the dimension out of the ODD (--dims)."
+        )
+    if not plan.score and not (plan.truth and plan.predicted):
+        raise InputError("No score: name a score column, or both a column with the right answer and one with the predicted answer.")
+    if plan.count and plan.assume_n:
+        raise InputError("Counts come from a column or are assumed, not both.")
+
+
+def _counted(column: RawColumn, keep: Mask) -> Ints:
+    """Rows per distinct text among the kept ones."""
+    codes = column.codes[keep]
+    return np.bincount(codes[codes >= 0], minlength=len(column.values)).astype(np.int64)
+
+
+def _chosen_model(raw: RawTable, plan: ImportPlan) -> tuple[Mask, dict[str, int], ImportPlan]:
+    keep = np.ones(raw.rows, dtype=bool)
+    if not plan.model_column:
+        return keep, {}, plan
+    column = raw.columns[plan.model_column]
+    counts = _counted(column, keep)
+    if len(column.values) > 500:
+        raise InputError(f'Column "{plan.model_column}" names {len(column.values):,} models; is it the right column?')
+    models = dict(sorted(zip(column.texts(), counts.tolist(), strict=True)))
+    if not plan.model and len(models) == 1:
+        plan = plan.model_copy(update={"model": next(iter(models))})
+    if plan.model not in models:
+        listed = ", ".join(f"{m} ({n:,} rows)" for m, n in models.items())
+        got = f'"{plan.model}" is not among them' if plan.model else "choose one"
+        raise InputError(f'Column "{plan.model_column}" names {len(models)} models; {got}: {listed}.')
+    return column.codes == column.texts().index(plan.model), models, plan
+
+
+def _dimension_codes(
+    raw: RawTable, odd: Odd, plan: ImportPlan, out: _Rejected
+) -> tuple[npt.NDArray[np.int32], dict[str, tuple[tuple[Reading, int], ...]]]:
+    codes = np.zeros((raw.rows, len(odd.names)), dtype=np.int32)
+    readings: dict[str, tuple[tuple[Reading, int], ...]] = {}
+    for k, d in enumerate(odd.dimensions):
+        name = plan.columns.get(d.name, "")
+        if not name:
+            codes[:, k] = odd.codec.code_of[k][d.base[0].name]
+            continue
+        column = raw.columns[name]
+        codes[:, k], readings[d.name] = _one_dimension(column, name, d, odd, plan, out)
+    return codes, readings
+
+
+def _one_dimension(
+    column: RawColumn, name: str, d: Dimension, odd: Odd, plan: ImportPlan, out: _Rejected
+) -> tuple[npt.NDArray[np.int32], tuple[tuple[Reading, int], ...]]:
+    k = odd.names.index(d.name)
+    rows = _counted(column, out.keep)
+    allowed = _listed([v.name for v in d.values])
+    if int((rows > 0).sum()) > MAX_DISTINCT:
+        raise InputError(
+            f'Column "{name}" has {int((rows > 0).sum()):,} distinct values and cannot be {d.label.lower()} (allowed: {allowed}). Map another column.'
+        )
+    texts = column.texts()
+    missing = {w.casefold() for w in plan.missing_words}
+    reader = ValueReader(d, plan.value_map.get(d.name))
+    lookup = np.full(len(texts) + 1, -1, dtype=np.int32)
+    empty = column.codes < 0
+    found: list[tuple[Reading, int]] = []
+    reasons: dict[int, tuple[Problem, bool, str]] = {}
+    for i, text in enumerate(texts):
+        if not rows[i]:
+            continue
+        if text.casefold() in missing and text not in reader.mapped:
+            empty = empty | (column.codes == i)
+            continue
+        r = reader.read(text)
+        found.append((r, int(rows[i])))
+        if r.ok:
+            lookup[i] = odd.codec.code_of[k][r.value]
+        else:
+            kind = {"excluded": "excluded", "ambiguous": "ambiguous_value"}.get(r.how, "unknown_value")
+            reasons[i] = (Problem(None, name, text, allowed, r.suggestion, kind), r.safe, r.why)
+    out.add_texts(column.codes, reasons)
+    out.add(empty, Problem(None, name, "(empty)", allowed, "", "empty"))
+    return lookup[column.codes], tuple(found)
+
+
+MAX_DISTINCT = 2_000
+"""A column with more distinct texts is no column of categories: one message instead of as many problems."""
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _scores(raw: RawTable, plan: ImportPlan, out: _Rejected) -> tuple[Floats, ScoreReading | None]:
+    if not plan.score:
+        return _correctness(raw, plan, out), None
+    column = raw.columns[plan.score]
+    rows = _counted(column, out.keep)
+    reading = read_scores(column.values, rows, plan.scale)
+    if not np.isfinite(reading.values[rows > 0]).any():
+        raise InputError(f'Column "{plan.score}" holds no usable score: {_sample(column, rows)}. Choose another score column.')
+    if not reading.confident:
+        raise InputError(
+            f'The scale of column "{plan.score}" is not clear. {reading.evidence} Say which it is: unit, percent or boolean (--score-scale).'
+        )
+    allowed = f"a score, {SCALE_TEXT[reading.scale]}"
+    values = np.append(reading.values, np.nan)
+    scores = values[column.codes]
+    _reject_by_text(column, rows, ~np.isfinite(reading.values), plan.score, allowed, "not_a_number", out)
+    with np.errstate(invalid="ignore"):
+        outside = (reading.values < 0) | (reading.values > 1)
+    _reject_by_text(column, rows, outside & np.isfinite(reading.values), plan.score, allowed, "out_of_range", out)
+    out.add(column.codes < 0, Problem(None, plan.score, "(empty)", allowed, "", "empty"))
+    return scores, reading
+
+
+def _reject_by_text(column: RawColumn, rows: Ints, bad: Mask, name: str, allowed: str, kind: str, out: _Rejected) -> None:
+    """Rejects the rows of each bad distinct text under a problem of its own."""
+    where = np.flatnonzero(bad & (rows > 0)).tolist()
+    out.add_texts(column.codes, {i: (Problem(None, name, str(column.values[i].as_py()), allowed, "", kind), False, "") for i in where})
+
+
+def _sample(column: RawColumn, rows: Ints) -> str:
+    some = [str(column.values[i].as_py()) for i in np.flatnonzero(rows > 0)[:3].tolist()]
+    return f"it holds {', '.join(some)}" if some else "every cell is empty"
+
+
+def _correctness(raw: RawTable, plan: ImportPlan, out: _Rejected) -> Floats:
+    """1 where truth and prediction are the same text or the same number, else 0."""
+    seen: dict[str, int] = {}
+    sides = []
+    for name in (plan.truth, plan.predicted):
+        column = raw.columns[name]
+        out.add(column.codes < 0, Problem(None, name, "(empty)", "an answer", "", "empty"))
+        numbers = parse_numbers(column.values)
+        keys = [t if np.isnan(x) else repr(float(x)) for t, x in zip(column.texts(), numbers, strict=True)]
+        lookup = np.array([*(seen.setdefault(key, len(seen)) for key in keys), -1], dtype=np.int64)
+        sides.append(lookup[column.codes])
+    return (sides[0] == sides[1]).astype(np.float64)
+
+
+def _counts(raw: RawTable, plan: ImportPlan, out: _Rejected) -> Ints | None:
+    if plan.assume_n is not None:
+        return np.full(raw.rows, plan.assume_n, dtype=np.int64)
+    if not plan.count:
+        return None
+    column = raw.columns[plan.count]
+    rows = _counted(column, out.keep)
+    values = parse_numbers(column.values)
+    allowed = "a whole number of at least 1"
+    with np.errstate(invalid="ignore"):
+        kinds = {
+            "not_a_number": ~np.isfinite(values),
+            "zero_count": values == 0,
+            "negative_count": values < 0,
+            "fractional_count": np.isfinite(values) & (values > 0) & (values != np.floor(values)),
+            "count_too_large": np.isfinite(values) & (values > 2**40),
+        }
+    for kind, bad in kinds.items():
+        _reject_by_text(column, rows, bad, plan.count, allowed, kind, out)
+    out.add(column.codes < 0, Problem(None, plan.count, "(empty)", allowed, "", "empty"))
+    fine = ~np.logical_or.reduce(list(kinds.values()))
+    return np.append(np.where(fine, values, 0), 0).astype(np.int64)[column.codes]
+
+
+def _inventory(raw: RawTable, plan: ImportPlan, good: Mask, ids: Ints) -> tuple[InventoryRow, ...]:
+    names = [plan.source_column, plan.qa_column]
+    if not any(names):
+        return ()
+    keys, labels = np.zeros(ids.size, dtype=np.int64), []
+    for name in names:
+        column = raw.columns.get(name)
+        texts = [*column.texts(), "(empty)"] if column is not None else [""]
+        labels.append(texts)
+        part = column.codes[good].astype(np.int64) % len(texts) if column is not None else 0
+        keys = keys * len(texts) + part
+    out = []
+    for key in np.unique(keys).tolist():
+        hit = keys == key
+        source, qa = divmod(key, len(labels[1]))
+        out.append(InventoryRow(labels[0][source], labels[1][qa], int(hit.sum()), int(np.unique(ids[hit]).size)))
+    return tuple(sorted(out, key=lambda r: (r.source, r.qa_type)))
+
+
+def _with_warnings(report: CheckReport, raw: RawTable, good: Mask, ids: Ints, scores: Floats) -> CheckReport:
+    plan, seed, out = report.plan, report.seed, []
+    if report.score is not None and plan.scale != "unit":
+        out.append(f'Scores in "{plan.score}" are read as {SCALE_TEXT[report.score.scale]}. {report.score.evidence}')
+    if seed.n_assumed:
+        out.append(f"The file gives no counts: n = {plan.assume_n} was assumed for each row, so intervals and support rest on that.")
+    slices = int(np.unique(ids).size)
+    if plan.shape == "slices" and slices < report.accepted:
+        out.append(f"{report.accepted - slices:,} rows repeat a slice; rows of one slice were pooled, weighted by n.")
+    if plan.shape == "samples" and report.accepted > 1 and slices == report.accepted and not np.all(np.isin(scores[good], (0, 1))):
+        out.append(
+            "Every slice has exactly one row. If a row is a slice and not a sample, name its count column (--count) or assume n (--assume-n)."
+        )
+    for d, found in report.readings.items():
+        odd_words = [(r.text, n) for r, n in found if r.ok and r.text.casefold() in LOOKS_MISSING and r.how == "exact"]
+        out += [
+            f'Column "{plan.columns[d]}" holds the word "{t}" in {n:,} rows; it is kept as a value. Say so if it means "no value" (--missing-word {t}).'
+            for t, n in odd_words
+        ]
+    if plan.sample_column:
+        samples = raw.columns[plan.sample_column].codes[good]
+        twice = samples.size - np.unique(samples[samples >= 0]).size - int((samples < 0).sum())
+        if twice:
+            out.append(f'{twice:,} rows repeat an id of column "{plan.sample_column}"; all were kept. Are they the same samples twice?')
+    outside = ~seed.in_base
+    if outside.any():
+        out.append(
+            f"{int(outside.sum()):,} slices ({int(seed.n[outside].sum()):,} samples) hold values outside the base ODD; "
+            "they are kept in the table but do not count as in-ODD evidence."
+        )
+    if report.other_models:
+        out.append(f"{report.other_models:,} rows of other models were left aside; this table is {plan.model}.")
+    return replace(report, warnings=tuple(out))
