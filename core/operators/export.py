@@ -33,11 +33,11 @@ def rows(ranking: Ranking) -> list[dict[str, Any]]:
     """
     observed, odd = ranking.evidence.observed, ranking.odd
     names = odd.codec.names(ranking.codes)
-    near = ranking.neighbours[:, 0] if len(ranking) else []
+    near = ranking.neighbours[:, 0].tolist()
     known = odd.codec.names(observed.codes)
     out = []
     for i, values in enumerate(names):
-        j = int(near[i])
+        j = near[i]
         row: dict[str, Any] = {"rank": i + 1, "slice_id": int(ranking.ids[i])}
         row |= {odd.names[k]: values[k] for k in ranking.dims}
         row |= {x: float(getattr(ranking, x)[i]) for x in SCORES[:-1]}

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import core
-from core.odd import slice_text
+from core.odd import Codes, SliceSpace, slice_text
 from core.odd.text import TEMPLATE
 from core.scoring import Explanation, Ranking, ScoringParameters, candidate_space, explain, gather_evidence, rank_missing
 from core.scoring.rank import Progress
@@ -47,7 +47,7 @@ def similarity_for(
     odd = seed.odd
     dims = odd.active or tuple(range(len(odd.names)))
     observed = gather_evidence(seed, params).observed
-    needed = [odd.base_space, observed.codes]
+    needed: list[Codes | SliceSpace] = [odd.base_space, observed.codes]
     reason = "chosen by the user" if mode else default_choice(odd, dims, needed).reason
     return choose_similarity(odd, dims, mode, settings, needed, progress), reason
 
@@ -81,21 +81,17 @@ def rank(
     candidate_space(seed.odd, where or {})  # a wrong filter is said before anything slow starts
     similarity, reason = similarity_for(seed, params, settings, mode, progress)
     ranking = rank_missing(seed, params, similarity, top=top, where=where, progress=progress)
-    return RankResult(ranking, manifest(ranking, reason, top, source or {}))
+    return RankResult(ranking, manifest(seed, ranking, reason, top, source or {}))
 
 
-def manifest(ranking: Ranking, reason: str, top: int | None, source: Mapping[str, Any]) -> dict[str, Any]:
+def manifest(seed: SeedTable, ranking: Ranking, reason: str, top: int | None, source: Mapping[str, Any]) -> dict[str, Any]:
     """All that a result rests on: input, ODD, parameters, similarity, exclusions, versions. Holds no times."""
     evidence, odd, observed = ranking.evidence, ranking.odd, ranking.evidence.observed
     example = slice_text(odd, observed.codes[:1], ranking.dims)
     return {
         "input": dict(source),
-        "seed_table": {
-            "sha256": observed_digest(ranking),
-            "slices": len(observed.n),
-            "samples": observed.total,
-            "n_assumed": observed.n_assumed,
-        },
+        "seed_table": {"sha256": seed.digest, "slices": len(seed.n), "samples": seed.total, "n_assumed": seed.n_assumed},
+        "evidence": {"sha256": observed.digest, "slices": len(observed.n), "samples": observed.total},
         "odd": {"name": odd.name, "version": odd.version, "source": odd.source, "sha256": odd.hash, "base_slices": odd.base_space.size},
         "parameters": ranking.params.as_dict(),
         "support": {
@@ -113,11 +109,6 @@ def manifest(ranking: Ranking, reason: str, top: int | None, source: Mapping[str
         "order": "phi rounded to 1e-12, descending; then slice id, ascending",
         "versions": versions(),
     }
-
-
-def observed_digest(ranking: Ranking) -> str:
-    """SHA-256 of the evidence that the scores rest on."""
-    return ranking.evidence.observed.digest
 
 
 def versions() -> dict[str, str]:

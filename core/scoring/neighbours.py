@@ -57,7 +57,8 @@ def neighbour_error(index: Index, sims: Units, error: npt.NDArray[np.float64], p
     Returns:
         (n,) estimates.
     """
-    return np.minimum(products(index, sims, error).max(axis=1, initial=0.0), params.kappa)
+    best: npt.NDArray[np.float64] = products(index, sims, error).max(axis=1, initial=0.0)
+    return np.minimum(best, params.kappa)
 
 
 def products(index: Index, sims: Units, error: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

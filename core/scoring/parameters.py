@@ -59,5 +59,5 @@ class ScoringParameters:
         return math.ceil(self.min_support * total) if self.min_support < 1 else int(self.min_support)
 
     def as_dict(self) -> dict[str, Any]:
-        """The parameters as JSON-ready data."""
-        return asdict(self)
+        """The parameters as JSON-ready data, a whole minimum support as a whole number."""
+        return asdict(self) | {"min_support": int(self.min_support) if self.min_support >= 1 else float(self.min_support)}

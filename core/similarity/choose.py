@@ -82,7 +82,7 @@ def choose_similarity(
 
 
 def scope_of(odd: Odd, needed: Needed) -> Scope:
-    """ "base" if all the slices have base values only, else "all"."""
+    """The scope "base" if all the slices have base values only, else "all"."""
     if not needed:
         return "all"
     for n in needed:
