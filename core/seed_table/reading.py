@@ -13,7 +13,8 @@ from pathlib import Path
 
 from core.errors import InputError, Problem
 from core.seed_table.delimited import open_delimited
-from core.seed_table.dialect import Payload, binary_format, chunks, load, to_utf8, unpack
+from core.seed_table.dialect import Payload, binary_format, chunks, is_json, load, to_utf8, unpack
+from core.seed_table.formats import open_excel, open_json, open_parquet
 from core.seed_table.raw import Content, Dialect, RawColumn, RawTable, refuse_if_all_broken
 
 __all__ = ["Dialect", "RawColumn", "RawTable", "TableFile", "open_table"]
@@ -134,8 +135,19 @@ def _open(
         raise InputError(f"Separator and encoding belong to text files; this is {kind}.")
     if sheet is not None and kind != "excel":
         raise InputError(f'Only a workbook has sheets; there is no sheet "{sheet}" here.')
-    text = to_utf8(data, encoding)
-    delimited, notes = open_delimited(text, separator)
-    content, dialect = delimited, Dialect("csv", text.encoding, delimited.separator, text.bom)
-    notes = [*text.notes, *notes]
+    if kind == "parquet":
+        content, notes = open_parquet(data)
+        dialect = Dialect("parquet")
+    elif kind == "excel":
+        content, title, notes = open_excel(data, sheet)
+        dialect = Dialect("excel", sheet=title)
+    else:
+        text = to_utf8(data, encoding)
+        if separator is None and is_json(text.sample(), name):
+            content, notes = open_json(text.data, text.start)
+            dialect = Dialect("jsonl", text.encoding, "", text.bom)
+        else:
+            content, notes = open_delimited(text, separator)
+            dialect = Dialect("csv", text.encoding, content.separator, text.bom)
+        notes = [*text.notes, *notes]
     return content, replace(dialect, compression="gzip" if packed else ""), (*packed_notes, *notes)
