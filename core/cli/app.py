@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +20,7 @@ from core.cli import options as o
 from core.cli.show import print_ranking, print_report, print_triage
 from core.errors import InputError, OddysseyError
 from core.operators import RankResult
-from core.scoring import ScoringParameters
+from core.scoring import ScoringParameters, Search, candidate_space
 from core.seed_table import CheckReport
 from core.settings import Settings
 
@@ -24,12 +28,18 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_
 DEFAULTS = ScoringParameters()
 
 
-def main() -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Runs the command line; user errors end with exit code 2 and a message, never a traceback."""
     try:
-        app(standalone_mode=False)
+        app(args=args, standalone_mode=False)
     except OddysseyError as e:
         sys.stderr.write(f"error: {e}\n")
+        sys.exit(2)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except OSError as e:
+        sys.stderr.write(f"error: {e.filename or 'A file'}: {e.strerror or e}\n")
         sys.exit(2)
     except click.exceptions.Abort:
         sys.exit(130)
@@ -46,7 +56,7 @@ def _report(opts: o.TableOptions) -> tuple[operators.Prepared, CheckReport]:
     prepared = opts.prepare()
     report = operators.check(prepared)
     if not report.accepted:
-        raise InputError(f"None of the {report.rows:,} rows can be used.", [r.problem for r in report.rejections[:20]])
+        raise InputError(f"None of the {report.rows:,} rows can be used. The first problems:", list(islice(report.problems(), 20)))
     return prepared, report
 
 
@@ -76,21 +86,20 @@ def check(
     fields = _fields(score, score_scale, truth, predicted, count, assume_n, model_column, model, missing_word)
     prepared = o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet).prepare()
     report = operators.check(prepared)
-    problems = list(report.problems())
     if rejected_out is not None:
         rejected_out.write_bytes(rejected_rows(prepared, report))
     if as_json:
         data = {
             "rows": report.rows,
             "accepted": report.accepted,
-            "rejected": [p.as_dict() for p in problems],
+            "rejected": [p.as_dict() for p in report.problems()],
             "observed_slices": report.observed,
             "missing_slices": report.missing,
             "warnings": [*report.warnings, *prepared.file.notes, *prepared.notes],
         }
         _print_json({**data, "rejected_rows": int(report.rejected.size), "summary": report.summary(), "plan": report.plan.model_dump()})
     else:
-        print_report(prepared, report, problems)
+        print_report(prepared, report)
 
 
 def rejected_rows(prepared: operators.Prepared, report: CheckReport) -> bytes:
@@ -120,7 +129,7 @@ def rank(
     missing_word: o.MissingWords = None,
     sheet: o.Sheet = "",
     where: o.Where = None,
-    top: Annotated[int, typer.Option("--top", help="Slices to return; 0 returns all.")] = operators.DEFAULT_TOP,
+    top: Annotated[int, typer.Option("--top", min=0, help="Slices to return; 0 returns all.")] = operators.DEFAULT_TOP,
     similarity: Annotated[
         str, typer.Option("--similarity", help="text, calibrated, factored or exact; by default what suits the ODD.")
     ] = "",
@@ -180,19 +189,36 @@ def triage(
     missing_word: o.MissingWords = None,
     sheet: o.Sheet = "",
     where: o.Where = None,
-    top: Annotated[int, typer.Option("--top", help="Rows per list to print; JSON holds all.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=0, help="Rows per list to print; JSON holds all.")] = 10,
     as_json: o.AsJson = False,
 ) -> None:
     """Says where the model fails among what was tested, and what was hardly tested."""
     fields = _fields(score, score_scale, truth, predicted, count, assume_n, model_column, model, missing_word)
     prepared, report = _report(o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet))
-    result = operators.triage(report.seed, o.filters(where))
-    if as_json:
-        data = {k: v for k, v in asdict(result).items() if not isinstance(v, (tuple, list))}
-        data |= {"by_value": [f.as_dict() for f in result.by_value], "by_pair": [f.as_dict() for f in result.by_pair]}
-        _print_json({**data, "coverage": [vars(c) for c in result.coverage], "input": operators.source_of(prepared, report)})
-    else:
+    start = time.perf_counter()
+    chosen = o.filters(where)
+    result = operators.triage(report.seed, chosen)
+    if not as_json:
         print_triage(report, result, top)
+        return
+    space = candidate_space(report.seed.odd, chosen).size
+    groups = len(result.coverage) + result.pairs_possible
+    search = Search(space, groups, result.slices, len(result.by_value) + len(result.by_pair), True, time.perf_counter() - start)
+    seed = report.seed
+    data = {k: v for k, v in asdict(result).items() if not isinstance(v, (tuple, list))}
+    data |= {
+        "items": [f.as_dict() for f in (*result.by_value, *result.by_pair)],
+        "coverage": [vars(c) for c in result.coverage],
+        "search": vars(search),
+        "manifest": {
+            "input": operators.source_of(prepared, report),
+            "seed_table": {"sha256": seed.digest, "slices": len(seed.n), "samples": seed.total, "n_assumed": seed.n_assumed},
+            "odd": {"name": seed.odd.name, "version": seed.odd.version, "source": seed.odd.source, "sha256": seed.odd.hash},
+            "filter": chosen,
+            "versions": operators.versions(),
+        },
+    }
+    _print_json(data)
 
 
 def _fields(

@@ -17,9 +17,15 @@ OddName = Annotated[str, typer.Option("--odd", help="driving, infer, or the path
 Dims = Annotated[str, typer.Option("--dims", help="Dimensions to use, separated by commas.")]
 Maps = Annotated[list[str] | None, typer.Option("--map", help="dimension=column; may be given several times.")]
 Values = Annotated[
-    list[str] | None, typer.Option("--value", help="dimension:text=value reads a text as a value; an empty value excludes its rows.")
+    list[str] | None,
+    typer.Option(
+        "--value",
+        help="dimension:text=value reads a text as a value; =+value adds that value to the ODD; an empty value excludes the rows.",
+    ),
 ]
-Score = Annotated[str, typer.Option("--score", help="Column of the score; 1 is right.")]
+Score = Annotated[
+    str, typer.Option("--score", help='Column of the score; 1 is right. "-" for a column says that there is none, here and below.')
+]
 ScoreScale = Annotated[str, typer.Option("--score-scale", help="unit (0 to 1), percent (0 to 100) or boolean.")]
 Truth = Annotated[str, typer.Option("--truth", help="Column of the right answer; with --predicted instead of a score.")]
 Predicted = Annotated[str, typer.Option("--predicted", help="Column of the model's answer.")]
@@ -55,7 +61,9 @@ class TableOptions:
             raise InputError(f"--assume-n: got {n}; allowed: a whole number of at least 1.")
         odd = None if self.odd == "infer" else load_odd(self.odd)
         file = open_table(self.table, sheet=self.sheet or None)
-        overrides = {**self.fields, "value_map": value_map(self.value)}
+        mapped, added = value_map(self.value)
+        odd = odd.with_values(added) if odd is not None and added else odd
+        overrides = {**self.fields, "value_map": mapped}
         return prepare(file, odd, dims=listed(self.dims), columns=pairs(self.map, "--map"), overrides=overrides)
 
 
@@ -75,15 +83,21 @@ def pairs(items: Sequence[str] | None, option: str) -> dict[str, str]:
     return out
 
 
-def value_map(items: Sequence[str] | None) -> dict[str, dict[str, str]] | None:
-    """`dimension:text=value` items as a value map, None without any."""
-    out: dict[str, dict[str, str]] = {}
-    for left, value in pairs(items, "--value").items():
-        dim, sign, text = left.partition(":")
-        if not sign:
-            raise InputError(f'--value: got "{left}={value}"; allowed: dimension:text=value.')
-        out.setdefault(dim, {})[text] = value
-    return out or None
+def value_map(items: Sequence[str] | None) -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
+    """`dimension:text=value` items as a value map, and the values that a + before them adds to the ODD."""
+    mapped: dict[str, dict[str, str]] = {}
+    added: dict[str, list[str]] = {}
+    for item in items or ():
+        dim, sign, rest = item.partition(":")
+        text, equals, value = rest.rpartition("=")  # a text of the file may hold a sign of its own, as in ">=3"
+        if not (sign and equals and dim.strip() and text.strip()):
+            raise InputError(f'--value: got "{item}"; allowed: dimension:text=value, dimension:text=+value or dimension:text=.')
+        dim, text, value = dim.strip(), text.strip(), value.strip()
+        if value.startswith("+"):
+            value = value[1:].strip() or text
+            added.setdefault(dim, []).append(value)
+        mapped.setdefault(dim, {})[text] = value
+    return mapped, added
 
 
 def filters(items: Sequence[str] | None) -> dict[str, list[str]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
-from core.errors import Problem
 from core.operators import Prepared, RankResult, Triage
 from core.scoring import Failure
 from core.seed_table import CheckReport
@@ -19,17 +18,21 @@ def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
-def print_report(prepared: Prepared, report: CheckReport, problems: Sequence[Problem]) -> None:
+def print_report(prepared: Prepared, report: CheckReport) -> None:
     """What became of the rows."""
     say(f"{prepared.file.name}: {report.rows:,} rows, {report.accepted:,} accepted, {report.rejected.size:,} rejected.")
     _print_exclusions(prepared, report)
     say(f"{report.observed:,} of {report.odd.base_space.size:,} slices observed, {report.missing:,} missing.")
-    for p in problems[:SHOWN]:
+    for p in islice(report.problems(), SHOWN):
         say(f"  {p}")
-    if len(problems) > SHOWN:
-        say(f"  and {len(problems) - SHOWN:,} more problems (--json lists all, --rejected-out writes the rows).")
-    for row in report.inventory:
-        say(f"  {row.source} {row.qa_type}: {row.rows:,} rows, {row.slices:,} slices")
+    if report.problem_count > SHOWN:
+        say(f"  and {report.problem_count - SHOWN:,} more problems (--json lists all, --rejected-out writes the rows).")
+    if report.inventory:
+        say("Rows by source and question type:")
+    for row in report.inventory[:SHOWN]:
+        say(f"  {' '.join(x for x in (row.source, row.qa_type) if x)}: {row.rows:,} rows, {row.slices:,} slices")
+    if len(report.inventory) > SHOWN:
+        say(f"  and {len(report.inventory) - SHOWN:,} more.")
 
 
 def _print_exclusions(prepared: Prepared, report: CheckReport) -> None:
@@ -49,9 +52,8 @@ def print_ranking(prepared: Prepared, report: CheckReport, result: RankResult, o
         weak = int(ranking.evidence.provisional.sum())
         say(f"{weak:,} observed slices have fewer than {ranking.evidence.threshold} samples (provisional); they count as observed.")
     if len(ranking.evidence.set_aside.n):
-        say(
-            f"{len(ranking.evidence.set_aside.n):,} slices with fewer than {ranking.evidence.threshold} samples were set to count as missing."
-        )
+        aside = len(ranking.evidence.set_aside.n)
+        say(f"{aside:,} slices with fewer than {ranking.evidence.threshold} samples were set to count as missing.")
     if not len(ranking):
         say("No slice is missing under this filter: everything in it was tested.")
     for e in result.explanations()[:SHOWN]:

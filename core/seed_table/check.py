@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.errors import InputError, Problem
 from core.odd import Dimension, Odd
 from core.seed_table.aggregate import aggregate
-from core.seed_table.plan import ImportPlan
+from core.seed_table.plan import EXCLUDE, ImportPlan
 from core.seed_table.reading import RawColumn, RawTable, TableFile
-from core.seed_table.report import CheckReport, InventoryRow, Rejection
+from core.seed_table.remarks import inventory, warnings_of
+from core.seed_table.report import CheckReport, Rejection
 from core.seed_table.scores import SCALE_TEXT, ScoreReading, parse_numbers, read_scores
 from core.seed_table.table import Floats, Ints
 from core.seed_table.values import Reading, ValueReader
-
-LOOKS_MISSING = frozenset({"na", "n/a", "none", "null", "nan", "-", "?", "missing"})
-"""Words that some tools turn into missing values; here they stay values unless the plan says otherwise."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -66,9 +67,11 @@ def check_table(file: TableFile, odd: Odd, plan: ImportPlan) -> CheckReport:
         InputError: The plan cannot work at all: a dimension without a column, no score, an undecided scale or model.
     """
     _check_plan(odd, plan)
-    raw = file.read(plan.used_columns())
+    raw = _without_missing_words(file.read(plan.used_columns()), plan)
     keep, models, plan = _chosen_model(raw, plan)
     out = _Rejected(raw, keep)
+    if plan.model_column:
+        out.add(raw.columns[plan.model_column].codes < 0, Problem(None, plan.model_column, "(empty)", "the name of a model", "", "empty"))
     codes, readings = _dimension_codes(raw, odd, plan, out)
     scores, reading = _scores(raw, plan, out)
     counts = _counts(raw, plan, out)
@@ -95,25 +98,54 @@ def check_table(file: TableFile, odd: Odd, plan: ImportPlan) -> CheckReport:
         rejected=rejected,
         readings=readings,
         score=reading,
-        inventory=_inventory(raw, plan, good, ids),
+        inventory=inventory(raw, plan, good, ids),
         warnings=(),
     )
-    return _with_warnings(report, raw, good, ids, scores)
+    return replace(report, warnings=warnings_of(report, raw, good, ids, scores[good]))
 
 
 def _check_plan(odd: Odd, plan: ImportPlan) -> None:
-    unknown = [d for d in plan.columns if d not in odd.by_name]
+    named = dict.fromkeys([*plan.columns, *plan.value_map])
+    unknown = [
+        Problem(None, d, d, f"one of {', '.join(odd.names)}", near(d, odd.names), "unknown_dimension")
+        for d in named
+        if d not in odd.by_name
+    ]
     if unknown:
-        raise InputError(f'"{unknown[0]}" is not a dimension of the ODD; its dimensions: {", ".join(odd.names)}.')
+        raise InputError("The ODD has no such dimension:", unknown)
+    lost = [
+        Problem(None, d, v, listed([*odd.by_name[d].by_name]), near(v, [*odd.by_name[d].by_name]), "unknown_value")
+        for d, texts in plan.value_map.items()
+        for v in texts.values()
+        if v != EXCLUDE and v not in odd.by_name[d].by_name
+    ]
+    if lost:
+        raise InputError(
+            "A text is to be read as a value that the ODD does not have; name one of its values, or add the value to it.", lost
+        )
     open_dims = [d.name for d in odd.dimensions if d.active and not plan.columns.get(d.name)]
     if open_dims:
         raise InputError(
-            f"No column is mapped to {', '.join(open_dims)}. Map each (--map dimension=column), or leave the dimension out of the ODD (--dims)."
+            f"No column is mapped to {', '.join(open_dims)}. "
+            "Map each (--map dimension=column), or leave the dimension out of the ODD (--dims)."
         )
     if not plan.score and not (plan.truth and plan.predicted):
         raise InputError("No score: name a score column, or both a column with the right answer and one with the predicted answer.")
     if plan.count and plan.assume_n:
         raise InputError("Counts come from a column or are assumed, not both.")
+
+
+def _without_missing_words(raw: RawTable, plan: ImportPlan) -> RawTable:
+    """The table with the cells empty that hold a word for "no value", unless the user maps that very text to a value."""
+    if not plan.missing_words:
+        return raw
+    words = {w.strip().casefold() for w in plan.missing_words}
+    columns = {}
+    for name, column in raw.columns.items():
+        kept = {t for d, c in plan.columns.items() if c == name for t in plan.value_map.get(d, {})}
+        gone = np.array([t.casefold() in words and t not in kept for t in column.texts()] + [True])
+        columns[name] = RawColumn(np.where(gone[column.codes], np.int32(-1), column.codes), column.values) if gone[:-1].any() else column
+    return replace(raw, columns=columns)
 
 
 def _counted(column: RawColumn, keep: Mask) -> Ints:
@@ -130,14 +162,17 @@ def _chosen_model(raw: RawTable, plan: ImportPlan) -> tuple[Mask, dict[str, int]
     counts = _counted(column, keep)
     if len(column.values) > 500:
         raise InputError(f'Column "{plan.model_column}" names {len(column.values):,} models; is it the right column?')
-    models = dict(sorted(zip(column.texts(), counts.tolist(), strict=True)))
+    models = {m: n for m, n in sorted(zip(column.texts(), counts.tolist(), strict=True)) if n}
     if not plan.model and len(models) == 1:
         plan = plan.model_copy(update={"model": next(iter(models))})
+    if not models:
+        raise InputError(f'Column "{plan.model_column}" names no model: every cell is empty.')
     if plan.model not in models:
-        listed = ", ".join(f"{m} ({n:,} rows)" for m, n in models.items())
-        got = f'"{plan.model}" is not among them' if plan.model else "choose one"
-        raise InputError(f'Column "{plan.model_column}" names {len(models)} models; {got}: {listed}.')
-    return column.codes == column.texts().index(plan.model), models, plan
+        names = ", ".join(f"{m} ({n:,} rows)" for m, n in models.items())
+        got = f'"{plan.model}" is not among them' if plan.model else "choose one (--model)"
+        raise InputError(f'Column "{plan.model_column}" names {len(models)} model{"s" * (len(models) > 1)}; {got}: {names}.')
+    mine = column.codes == column.texts().index(plan.model)
+    return mine | (column.codes < 0), models, plan  # a row without a model is nobody's: it is rejected, not left aside
 
 
 def _dimension_codes(
@@ -160,23 +195,19 @@ def _one_dimension(
 ) -> tuple[npt.NDArray[np.int32], tuple[tuple[Reading, int], ...]]:
     k = odd.names.index(d.name)
     rows = _counted(column, out.keep)
-    allowed = _listed([v.name for v in d.values])
-    if int((rows > 0).sum()) > MAX_DISTINCT:
+    allowed = listed([v.name for v in d.values])
+    distinct = int((rows > 0).sum())
+    if distinct > MAX_DISTINCT:
         raise InputError(
-            f'Column "{name}" has {int((rows > 0).sum()):,} distinct values and cannot be {d.label.lower()} (allowed: {allowed}). Map another column.'
+            f'Column "{name}" has {distinct:,} distinct values, so it is no column of "{d.label}" (allowed: {allowed}). Map another column.'
         )
     texts = column.texts()
-    missing = {w.casefold() for w in plan.missing_words}
     reader = ValueReader(d, plan.value_map.get(d.name))
     lookup = np.full(len(texts) + 1, -1, dtype=np.int32)
-    empty = column.codes < 0
     found: list[tuple[Reading, int]] = []
     reasons: dict[int, tuple[Problem, bool, str]] = {}
     for i, text in enumerate(texts):
         if not rows[i]:
-            continue
-        if text.casefold() in missing and text not in reader.mapped:
-            empty = empty | (column.codes == i)
             continue
         r = reader.read(text)
         found.append((r, int(rows[i])))
@@ -186,15 +217,23 @@ def _one_dimension(
             kind = {"excluded": "excluded", "ambiguous": "ambiguous_value"}.get(r.how, "unknown_value")
             reasons[i] = (Problem(None, name, text, allowed, r.suggestion, kind), r.safe, r.why)
     out.add_texts(column.codes, reasons)
-    out.add(empty, Problem(None, name, "(empty)", allowed, "", "empty"))
+    out.add(column.codes < 0, Problem(None, name, "(empty)", allowed, "", "empty"))
     return lookup[column.codes], tuple(found)
 
 
 MAX_DISTINCT = 2_000
 """A column with more distinct texts is no column of categories: one message instead of as many problems."""
+MAX_COUNT = 2**40
+"""More samples than anybody has behind one row; such a number is an id or a time."""
 
 
-def _listed(names: Sequence[str], most: int = 12) -> str:
+def near(text: str, names: Sequence[str]) -> str:
+    """The name that the text was most likely meant to be, "" if none is near."""
+    return next(iter(get_close_matches(text, names, 1)), "")
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names in a row, the first ones only where there are many."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -208,7 +247,8 @@ def _scores(raw: RawTable, plan: ImportPlan, out: _Rejected) -> tuple[Floats, Sc
         raise InputError(f'Column "{plan.score}" holds no usable score: {_sample(column, rows)}. Choose another score column.')
     if not reading.confident:
         raise InputError(
-            f'The scale of column "{plan.score}" is not clear. {reading.evidence} Say which it is: unit, percent or boolean (--score-scale).'
+            f'The scale of column "{plan.score}" is not clear. {reading.evidence} '
+            "Say which it is: unit, percent or boolean (--score-scale)."
         )
     allowed = f"a score, {SCALE_TEXT[reading.scale]}"
     values = np.append(reading.values, np.nan)
@@ -221,10 +261,21 @@ def _scores(raw: RawTable, plan: ImportPlan, out: _Rejected) -> tuple[Floats, Sc
     return scores, reading
 
 
-def _reject_by_text(column: RawColumn, rows: Ints, bad: Mask, name: str, allowed: str, kind: str, out: _Rejected) -> None:
+def _reject_by_text(
+    column: RawColumn,
+    rows: Ints,
+    bad: Mask,
+    name: str,
+    allowed: str,
+    kind: str,
+    out: _Rejected,
+    suggest: Callable[[str], str] = lambda text: "",
+) -> None:
     """Rejects the rows of each bad distinct text under a problem of its own."""
-    where = np.flatnonzero(bad & (rows > 0)).tolist()
-    out.add_texts(column.codes, {i: (Problem(None, name, str(column.values[i].as_py()), allowed, "", kind), False, "") for i in where})
+    where = np.flatnonzero(bad & (rows > 0))
+    texts: list[str] = column.values.take(pa.array(where)).to_pylist()
+    reasons = {i: (Problem(None, name, t, allowed, suggest(t), kind), False, "") for i, t in zip(where.tolist(), texts, strict=True)}
+    out.add_texts(column.codes, reasons)
 
 
 def _sample(column: RawColumn, rows: Ints) -> str:
@@ -243,7 +294,7 @@ def _correctness(raw: RawTable, plan: ImportPlan, out: _Rejected) -> Floats:
         keys = [t if np.isnan(x) else repr(float(x)) for t, x in zip(column.texts(), numbers, strict=True)]
         lookup = np.array([*(seen.setdefault(key, len(seen)) for key in keys), -1], dtype=np.int64)
         sides.append(lookup[column.codes])
-    return (sides[0] == sides[1]).astype(np.float64)
+    return np.asarray(sides[0] == sides[1], dtype=np.float64)
 
 
 def _counts(raw: RawTable, plan: ImportPlan, out: _Rejected) -> Ints | None:
@@ -255,70 +306,22 @@ def _counts(raw: RawTable, plan: ImportPlan, out: _Rejected) -> Ints | None:
     rows = _counted(column, out.keep)
     values = parse_numbers(column.values)
     allowed = "a whole number of at least 1"
+    # "1,000" in a column of counts is a thousand to some and a decimal one to others: told, not guessed
+    grouped = np.asarray(pc.match_substring_regex(column.values, r"^\d{1,3}(,\d{3})+$").to_numpy(zero_copy_only=False), dtype=bool)
+    values[grouped] = np.nan
+    _reject_by_text(
+        column, rows, grouped, plan.count, f"{allowed}, without separators", "grouped_digits", out, lambda t: t.replace(",", "")
+    )
     with np.errstate(invalid="ignore"):
         kinds = {
-            "not_a_number": ~np.isfinite(values),
+            "not_a_number": ~np.isfinite(values) & ~grouped,
             "zero_count": values == 0,
             "negative_count": values < 0,
             "fractional_count": np.isfinite(values) & (values > 0) & (values != np.floor(values)),
-            "count_too_large": np.isfinite(values) & (values > 2**40),
+            "count_too_large": np.isfinite(values) & (values > MAX_COUNT),
         }
     for kind, bad in kinds.items():
         _reject_by_text(column, rows, bad, plan.count, allowed, kind, out)
     out.add(column.codes < 0, Problem(None, plan.count, "(empty)", allowed, "", "empty"))
-    fine = ~np.logical_or.reduce(list(kinds.values()))
+    fine = ~np.logical_or.reduce([grouped, *kinds.values()])
     return np.append(np.where(fine, values, 0), 0).astype(np.int64)[column.codes]
-
-
-def _inventory(raw: RawTable, plan: ImportPlan, good: Mask, ids: Ints) -> tuple[InventoryRow, ...]:
-    names = [plan.source_column, plan.qa_column]
-    if not any(names):
-        return ()
-    keys, labels = np.zeros(ids.size, dtype=np.int64), []
-    for name in names:
-        column = raw.columns.get(name)
-        texts = [*column.texts(), "(empty)"] if column is not None else [""]
-        labels.append(texts)
-        part = column.codes[good].astype(np.int64) % len(texts) if column is not None else 0
-        keys = keys * len(texts) + part
-    out = []
-    for key in np.unique(keys).tolist():
-        hit = keys == key
-        source, qa = divmod(key, len(labels[1]))
-        out.append(InventoryRow(labels[0][source], labels[1][qa], int(hit.sum()), int(np.unique(ids[hit]).size)))
-    return tuple(sorted(out, key=lambda r: (r.source, r.qa_type)))
-
-
-def _with_warnings(report: CheckReport, raw: RawTable, good: Mask, ids: Ints, scores: Floats) -> CheckReport:
-    plan, seed, out = report.plan, report.seed, []
-    if report.score is not None and plan.scale != "unit":
-        out.append(f'Scores in "{plan.score}" are read as {SCALE_TEXT[report.score.scale]}. {report.score.evidence}')
-    if seed.n_assumed:
-        out.append(f"The file gives no counts: n = {plan.assume_n} was assumed for each row, so intervals and support rest on that.")
-    slices = int(np.unique(ids).size)
-    if plan.shape == "slices" and slices < report.accepted:
-        out.append(f"{report.accepted - slices:,} rows repeat a slice; rows of one slice were pooled, weighted by n.")
-    if plan.shape == "samples" and report.accepted > 1 and slices == report.accepted and not np.all(np.isin(scores[good], (0, 1))):
-        out.append(
-            "Every slice has exactly one row. If a row is a slice and not a sample, name its count column (--count) or assume n (--assume-n)."
-        )
-    for d, found in report.readings.items():
-        odd_words = [(r.text, n) for r, n in found if r.ok and r.text.casefold() in LOOKS_MISSING and r.how == "exact"]
-        out += [
-            f'Column "{plan.columns[d]}" holds the word "{t}" in {n:,} rows; it is kept as a value. Say so if it means "no value" (--missing-word {t}).'
-            for t, n in odd_words
-        ]
-    if plan.sample_column:
-        samples = raw.columns[plan.sample_column].codes[good]
-        twice = samples.size - np.unique(samples[samples >= 0]).size - int((samples < 0).sum())
-        if twice:
-            out.append(f'{twice:,} rows repeat an id of column "{plan.sample_column}"; all were kept. Are they the same samples twice?')
-    outside = ~seed.in_base
-    if outside.any():
-        out.append(
-            f"{int(outside.sum()):,} slices ({int(seed.n[outside].sum()):,} samples) hold values outside the base ODD; "
-            "they are kept in the table but do not count as in-ODD evidence."
-        )
-    if report.other_models:
-        out.append(f"{report.other_models:,} rows of other models were left aside; this table is {plan.model}.")
-    return replace(report, warnings=tuple(out))

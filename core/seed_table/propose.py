@@ -51,14 +51,14 @@ def propose_plan(head: RawTable, odd: Odd | None) -> ImportPlan:
     for role, names in ROLE_NAMES.items():
         if role in ("truth", "predicted") and roles.get("score"):
             continue
-        found = _by_name(free, names, lambda c, r=role: _fits(r, columns[c]))  # type: ignore[misc]
+        found = next((c for c in _named(free, names) if _fits(role, columns[c])), "")
         if found:
             roles[role] = found
             free.remove(found)
     if not (roles.get("truth") and roles.get("predicted")):
         roles.pop("truth", None)
         roles.pop("predicted", None)
-    return ImportPlan(columns=dims, **roles)  # type: ignore[arg-type]
+    return ImportPlan.model_validate({"columns": dims, **roles})
 
 
 def dimension_candidates(table: RawTable, plan: ImportPlan) -> list[str]:
@@ -67,12 +67,10 @@ def dimension_candidates(table: RawTable, plan: ImportPlan) -> list[str]:
     return [c for c, col in table.columns.items() if c not in taken and 2 <= len(col.values) <= FEW_VALUES and not _fractional(col)]
 
 
-def _by_name(columns: Iterable[str], names: tuple[str, ...], fits: object) -> str:
+def _named(columns: Iterable[str], names: tuple[str, ...]) -> list[str]:
+    """The columns that bear one of the names, most telling name first."""
     known = {normal(c): c for c in reversed(list(columns))}
-    for name in names:
-        if name in known and fits(known[name]):  # type: ignore[operator]
-            return known[name]
-    return ""
+    return [known[name] for name in names if name in known]
 
 
 def _fits(role: str, column: RawColumn) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from core.errors import Problem
 from core.odd import Odd
@@ -77,11 +79,19 @@ class CheckReport:
 
     def problems(self) -> Iterator[Problem]:
         """Every problem of every rejected row, by row."""
-        for number, r in sorted(
-            ((int(i), r) for r in self.rejections for i in r.numbers), key=lambda x: (x[0], x[1].problem.column, x[1].problem.kind)
-        ):
-            p = r.problem
-            yield Problem(number, p.column, p.got, p.allowed, p.suggestion, p.kind)
+        groups = sorted(self.rejections, key=lambda r: (r.problem.column, r.problem.kind, r.problem.got))
+        if not groups:
+            return
+        numbers = np.concatenate([r.numbers for r in groups])
+        group = np.repeat(np.arange(len(groups)), [r.numbers.size for r in groups])
+        order = np.argsort(numbers, kind="stable")  # a million bad rows are sorted here, and told only as far as somebody reads on
+        for number, g in zip(numbers[order], group[order], strict=True):
+            yield replace(groups[g].problem, row=int(number))
+
+    @property
+    def problem_count(self) -> int:
+        """Number of problems; a row may have several."""
+        return sum(int(r.numbers.size) for r in self.rejections)
 
     @property
     def observed(self) -> int:

@@ -18,6 +18,8 @@ SCALE_TEXT: dict[Scale, str] = {"unit": "0 to 1", "percent": "0 to 100", "boolea
 
 MOSTLY = 0.5
 FEW = 0.05
+RATING = 10.0
+"""Numbers up to 10 may be grades as well as percent, so they are asked about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +41,13 @@ class ScoreReading:
 
 def parse_numbers(texts: pa.StringArray) -> npt.NDArray[np.float64]:
     """Numbers (V,) of texts (V,); NaN where a text is none. Takes a decimal comma and a trailing percent sign."""
-    try:
-        return np.asarray(pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-    except pa.ArrowInvalid:
-        return np.array([_number(t) for t in texts.to_pylist()], dtype=np.float64)
+    plain = pc.match_substring_regex(texts, r"^[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?$")
+    bare = pc.if_else(plain, pc.utf8_ltrim(texts, "+"), pa.scalar(None, pa.string()))
+    numbers = np.array(pc.cast(bare, pa.float64()).fill_null(math.nan).to_numpy(zero_copy_only=False), dtype=np.float64)
+    others = np.flatnonzero(~np.asarray(plain.to_numpy(zero_copy_only=False), dtype=bool))
+    if others.size:
+        numbers[others] = [_number(t) for t in texts.take(pa.array(others)).to_pylist()]
+    return numbers
 
 
 def _number(text: str) -> float:
@@ -66,10 +71,15 @@ def read_scores(texts: pa.StringArray, weights: npt.NDArray[np.int64], scale: Sc
     Returns:
         The reading; texts that do not fit it are NaN or lie outside 0 to 1, and are for the caller to reject.
     """
-    if scale == "boolean" or (scale is None and len(texts) <= len(RIGHT | WRONG) * 4 and _all_words(texts)):
-        words = [t.strip().casefold() for t in texts.to_pylist()]
-        values = np.array([1.0 if w in RIGHT | {"1"} else 0.0 if w in WRONG | {"0"} else math.nan for w in words])
-        return ScoreReading("boolean", values, True, f"Every score is a word such as {texts[0].as_py()!r}." if len(texts) else "")
+    if scale in (None, "boolean"):
+        words = _verdicts(texts)
+        rows = int(weights[np.isfinite(words)].sum())
+        in_words = np.isfinite(words) & ~np.isfinite(parse_numbers(texts))
+        if scale == "boolean":
+            return ScoreReading("boolean", words, True, "You said so.")
+        if weights[in_words].any() and rows > MOSTLY * weights.sum():
+            named = ", ".join(texts.filter(pa.array(in_words & (weights > 0))).to_pylist()[:4])
+            return ScoreReading("boolean", words, True, f"{rows:,} of {int(weights.sum()):,} scores are words: {named}.")
     numbers = parse_numbers(texts)
     if scale is None:
         scale, confident, evidence = _recognise(texts, numbers, weights)
@@ -78,24 +88,34 @@ def read_scores(texts: pa.StringArray, weights: npt.NDArray[np.int64], scale: Sc
     return ScoreReading(scale, numbers / 100 if scale == "percent" else numbers, confident, evidence)
 
 
-def _all_words(texts: pa.StringArray) -> bool:
-    words = {t.strip().casefold() for t in texts.to_pylist()}
-    return bool(words) and words <= RIGHT | WRONG
+def _verdicts(texts: pa.StringArray) -> npt.NDArray[np.float64]:
+    """1 for a word that means right, 0 for one that means wrong, NaN for any other text."""
+    lower = pc.utf8_lower(texts)
+    right, wrong = (
+        np.asarray(pc.is_in(lower, pa.array(sorted(words))).to_numpy(zero_copy_only=False), dtype=bool)
+        for words in (RIGHT | {"1"}, WRONG | {"0"})
+    )
+    return np.where(right, 1.0, np.where(wrong, 0.0, math.nan))
 
 
 def _recognise(texts: pa.StringArray, numbers: npt.NDArray[np.float64], weights: npt.NDArray[np.int64]) -> tuple[Scale, bool, str]:
-    finite = np.isfinite(numbers)
+    finite = np.isfinite(numbers) & (weights > 0)
     rows = int(weights[finite].sum())
     if rows == 0:
         return "unit", False, "No cell of the column is a number."
     above = int(weights[finite & (numbers > 1)].sum())
     top = float(numbers[finite].max())
-    if len(texts) <= 1000 and any(t.strip().endswith("%") for t in texts.to_pylist()):
+    signed = int(weights[finite & np.asarray(pc.ends_with(texts, "%").to_numpy(zero_copy_only=False), dtype=bool)].sum())
+    if signed == rows:
         return "percent", True, "Scores carry a percent sign."
+    if signed:
+        return "unit", False, f"{signed:,} of {rows:,} scores carry a percent sign, the others do not."
     if above == 0:
         return "unit", True, f"All {rows:,} scores are at most {top:g}."
-    if above >= MOSTLY * rows and top <= 100:
-        return "percent", True, f"{above:,} of {rows:,} scores lie above 1 and none above 100 (largest {top:g})."
     if above <= FEW * rows:
         return "unit", True, f"Only {above:,} of {rows:,} scores lie above 1; they are rejected, not clamped."
+    if above >= MOSTLY * rows and RATING < top <= 100:
+        return "percent", True, f"{above:,} of {rows:,} scores lie above 1 and none above 100 (largest {top:g})."
+    if top <= RATING:
+        return "unit", False, f"{above:,} of {rows:,} scores lie above 1 but none above {top:g}: a rating of a few grades, maybe."
     return "unit", False, f"{above:,} of {rows:,} scores lie above 1 (largest {top:g}): neither 0 to 1 nor 0 to 100 fits all of them."

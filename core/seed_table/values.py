@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,9 +62,9 @@ class ValueReader:
         self._synonyms = self._index((s, v.name) for v in dimension.values for s in v.synonyms)
 
     @staticmethod
-    def _index(pairs: object) -> dict[str, list[str]]:
+    def _index(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
         out: dict[str, list[str]] = defaultdict(list)
-        for text, name in pairs:  # type: ignore[attr-defined]
+        for text, name in pairs:
             if name not in out[normal(text)]:
                 out[normal(text)].append(name)
         return dict(out)
@@ -77,10 +77,11 @@ class ValueReader:
         if text in self.dimension.by_name:
             return Reading(text, text, "exact")
         key = normal(text)
-        for how, index in (("spelling", self._spelling), ("synonym", self._synonyms)):
+        tries: tuple[tuple[How, dict[str, list[str]]], ...] = (("spelling", self._spelling), ("synonym", self._synonyms))
+        for how, index in tries:
             found = index.get(key, [])
             if len(found) == 1:
-                return Reading(text, found[0], how)  # type: ignore[arg-type]
+                return Reading(text, found[0], how)
             if found:
                 return Reading(text, "", "ambiguous", found[0], False, f"Means {' or '.join(found)}")
         return self._nearest(text, key)
