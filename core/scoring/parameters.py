@@ -37,15 +37,15 @@ class ScoringParameters:
 
     def __post_init__(self) -> None:
         rules = [
-            ("alpha", self.alpha > 0, "a number above 0"),
+            ("alpha", 0 < self.alpha < math.inf, "a number above 0"),
             ("tau", 0 < self.tau <= 1, "a number above 0, at most 1"),
-            ("gamma", self.gamma >= 0, "a number of at least 0"),
+            ("gamma", 0 <= self.gamma < math.inf, "a number of at least 0"),
             ("kappa", 0 < self.kappa <= 1, "a number above 0, at most 1"),
-            ("m", self.m >= 1 and int(self.m) == self.m, "a whole number of at least 1"),
+            ("m", 1 <= self.m < math.inf and int(self.m) == self.m, "a whole number of at least 1"),
             ("theta", 0 <= self.theta <= 1, "a number from 0 to 1"),
             (
                 "min_support",
-                self.min_support >= 0 and (self.min_support < 1 or int(self.min_support) == self.min_support),
+                0 <= self.min_support < math.inf and (self.min_support < 1 or int(self.min_support) == self.min_support),
                 "a whole count (10), or a share below 1 (0.01)",
             ),
             ("provisional", self.provisional in ("observed", "missing"), "observed or missing"),

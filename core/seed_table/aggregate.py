@@ -27,7 +27,7 @@ def aggregate(odd: Odd, ids: Ints, scores: Floats, counts: Ints | None, n_assume
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
     starts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]]) if ids.size else np.empty(0, dtype=np.int64)
-    ends = np.r_[starts[1:], ids.size].astype(np.int64)
+    ends = np.append(starts[1:], ids.size)[: starts.size].astype(np.int64)
     weights = None if counts is None else counts[order]
     values = scores[order]
     weighted = (values if weights is None else values * weights).tolist()

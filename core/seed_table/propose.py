@@ -77,9 +77,9 @@ def _fits(role: str, column: RawColumn) -> bool:
     """Whether the contents can be what the name promises."""
     if role == "score":
         reading = read_scores(column.values, np.bincount(column.codes[column.codes >= 0], minlength=len(column.values)))
-        return bool(len(column.values)) and bool(np.isfinite(reading.values).mean() > CONTENT)
+        return bool(len(column.values)) and bool(np.isfinite(reading.values).mean() >= CONTENT)
     if role == "count":
-        return bool(len(column.values)) and bool((parse_numbers(column.values) >= 1).mean() > CONTENT)
+        return bool(len(column.values)) and bool(np.isfinite(parse_numbers(column.values)).mean() >= CONTENT)
     return True
 
 
