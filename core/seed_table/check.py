@@ -291,7 +291,7 @@ def _correctness(raw: RawTable, plan: ImportPlan, out: _Rejected) -> Floats:
         column = raw.columns[name]
         out.add(column.codes < 0, Problem(None, name, "(empty)", "an answer", "", "empty"))
         numbers = parse_numbers(column.values)
-        keys = [t if np.isnan(x) else repr(float(x)) for t, x in zip(column.texts(), numbers, strict=True)]
+        keys = [t if np.isnan(x) else repr(float(x) + 0.0) for t, x in zip(column.texts(), numbers, strict=True)]
         lookup = np.array([*(seen.setdefault(key, len(seen)) for key in keys), -1], dtype=np.int64)
         sides.append(lookup[column.codes])
     return np.asarray(sides[0] == sides[1], dtype=np.float64)

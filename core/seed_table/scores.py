@@ -114,7 +114,8 @@ def _recognise(texts: pa.StringArray, numbers: npt.NDArray[np.float64], weights:
         return "unit", True, f"All {rows:,} scores are at most {top:g}."
     if above <= FEW * rows:
         return "unit", True, f"Only {above:,} of {rows:,} scores lie above 1; they are rejected, not clamped."
-    if above >= MOSTLY * rows and RATING < top <= 100:
+    parts = int(weights[finite & (numbers > 0) & (numbers < 1)].sum())
+    if above >= MOSTLY * rows and parts <= FEW * rows and RATING < top <= 100:
         return "percent", True, f"{above:,} of {rows:,} scores lie above 1 and none above 100 (largest {top:g})."
     if top <= RATING:
         return "unit", False, f"{above:,} of {rows:,} scores lie above 1 but none above {top:g}: a rating of a few grades, maybe."
