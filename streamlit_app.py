@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import streamlit as st
 
+from core import operators
 from pages.shared import navigation, shell, state
 from pages.shared.markup import Text, code, fill
 
 BRAND = Path(__file__).parent / "assets" / "brand"
+
+
+def load_demo() -> None:
+    """With ODDYSSEY_DEMO=1 (`make demo`), an empty workspace starts with the demo tables."""
+    if os.environ.get("ODDYSSEY_DEMO") == "1" and not state.store().tables.list(include_deleted=True):
+        state.choose_table(operators.load_demo(state.store())[0].id)
 
 
 def workspace_card() -> None:
@@ -19,7 +27,7 @@ def workspace_card() -> None:
     if table is None:
         shell.workspace_card("No table yet", [place])
         return
-    lines: list[Text] = [fill("{n} rows, table {digest}", n=f"{table.total:,}", digest=code(table.digest[:6]))]
+    lines: list[Text] = [fill("{n} samples, table {digest}", n=f"{table.total:,}", digest=code(table.digest[:6]))]
     if table.model:
         lines.append(f"Model {table.model}")
     if table.synthetic:
@@ -33,5 +41,6 @@ shell.use_style()
 page = st.navigation(navigation.sections())
 shell.forward()
 with shell.errors_as_card("Workspace", "The workspace cannot be opened, so no page can be shown."):
+    load_demo()
     workspace_card()
 page.run()

@@ -24,7 +24,11 @@ class Entry:
         return Path(self.path).stem
 
 
-ENTRIES: Sequence[Entry] = (Entry("", "pages/home.py", "Home", ":material/cached:"),)
+ENTRIES: Sequence[Entry] = (
+    Entry("", "pages/home.py", "Home", ":material/cached:"),
+    Entry("Coverage", "pages/ranked_gaps.py", "Ranked gaps", ":material/grid_on:"),
+    Entry("Coverage", "pages/triage.py", "Where it fails", ":material/trending_down:"),
+)
 
 
 def sections() -> dict[str, list[st.Page]]:

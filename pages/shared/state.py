@@ -58,6 +58,11 @@ def _load(database: str, table_id: str, digest: str) -> SeedTable:
     return store().tables.load(table_id)
 
 
+def settings() -> Settings:
+    """Settings of this process."""
+    return Settings.from_environment()
+
+
 def workspace_folder() -> Path:
     """Where everything is kept."""
     return Settings.from_environment().home
