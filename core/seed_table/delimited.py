@@ -265,7 +265,8 @@ def _may_have_blank_lines(data: Payload, start: int) -> bool:
     seam = b""
     for piece in chunks(data, start - 1):
         joined = seam + piece[:2]
-        if any(two in joined or two in piece for two in (b"\n\n", b"\n\r", b"\r\r")):
+        pairs = (b"\n\n", b"\n\r", b"\r\r") if b"\r" in piece or b"\r" in joined else (b"\n\n",)
+        if any(two in joined or two in piece for two in pairs):
             return True
         seam = piece[-2:]
     return False

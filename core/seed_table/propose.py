@@ -96,7 +96,7 @@ def _dimensions(columns: dict[str, RawColumn], odd: Odd) -> dict[str, str]:
         for c, column in columns.items():
             name = max(difflib.SequenceMatcher(None, normal(c), normal(x)).ratio() for x in (d.name, d.label))
             rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-            read = [r.ok for r in reader.read_all(column.texts()[:500])] if len(column.values) <= 500 else []
+            read = [reader.knows(t) for t in column.texts()] if len(column.values) <= 500 else []
             content = float(rows[: len(read)][np.array(read, dtype=bool)].sum() / max(rows.sum(), 1)) if read else 0.0
             if name == 1.0 or content >= CONTENT:
                 scored.append((2 * (name == 1.0) + name + content, d.name, c))

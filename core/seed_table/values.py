@@ -71,6 +71,14 @@ class ValueReader:
 
     def read(self, text: str) -> Reading:
         """The reading of one text."""
+        return self._known(text) or self._nearest(text, normal(text))
+
+    def knows(self, text: str) -> bool:
+        """Whether a text is read as a value; cheaper than `read`, since no suggestion is sought."""
+        found = self._known(text)
+        return found is not None and found.ok
+
+    def _known(self, text: str) -> Reading | None:
         if text in self.mapped:
             target = self.mapped[text]
             return Reading(text, target, "mapped") if target in self.dimension.by_name else Reading(text, "", "excluded")
@@ -84,7 +92,7 @@ class ValueReader:
                 return Reading(text, found[0], how)
             if found:
                 return Reading(text, "", "ambiguous", found[0], False, f"Means {' or '.join(found)}")
-        return self._nearest(text, key)
+        return None
 
     def read_all(self, texts: Sequence[str]) -> list[Reading]:
         """The readings of distinct texts, in their order."""
