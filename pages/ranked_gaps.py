@@ -32,8 +32,8 @@ def headline(result: RankResult) -> Text:
     why = e.decisive
     if why is None:
         return fill("Test {s} next: it is rarely seen ({x}), and no similar slice failed.", s=mark(name), x=seen)
-    return fill("Test {s} next: it was never tested, and a slice like it (similarity {sim}) fails {e}.", s=mark(name), sim=f"{why.similarity:.2f}",
-                e=mark(f"{why.error:.0%}"))  # fmt: skip
+    text = "Test {s} next: it was never tested, and a slice like it (similarity {sim}) fails {e}."
+    return fill(text, s=mark(name), sim=f"{why.similarity:.2f}", e=mark(f"{why.error:.0%}"))
 
 
 def provenance(table: SavedTable, result: RankResult) -> Text:
@@ -82,7 +82,8 @@ def heat_map(result: RankResult, choice: Choice) -> None:
     labels = ranking.odd.by_name
     shell.section(
         f"Coverage, {labels[choice.rows].label.lower()} × {labels[choice.columns].label.lower()}",
-        f"{counts.untested} of {len(counts.frame)} pairs have no samples; {counts.holding} hold a top-{len(ranking)} slice; click a cell to fix its values",
+        f"{counts.untested} of {len(counts.frame)} pairs have no samples; {counts.holding} hold a top-{len(ranking)} slice; "
+        "click a cell to fix its values",
     )
     shell.html(support_legend(1, f"{int(counts.frame['n'].max()):,}", f"Holds a top-{len(ranking)} slice"))
     key = f"map_{choice.rows}_{choice.columns}"
@@ -100,7 +101,7 @@ def ranked_table(result: RankResult) -> int:
     number = st.column_config.NumberColumn
     config = {
         "rank": number("#", width=40),
-        **{d: st.column_config.TextColumn(ranking.odd.by_name[d].label, width=100) for d in dims},
+        **{d: st.column_config.TextColumn(ranking.odd.by_name[d].label, width=84) for d in dims},
         "phi": st.column_config.ProgressColumn(
             "φ", format="%.4f", min_value=0.0, max_value=1 + ranking.params.kappa, width=110, color="#D55E00"
         ),
@@ -111,9 +112,15 @@ def ranked_table(result: RankResult) -> int:
         "nearest_n": number("n", width=45),
     }
     event = st.dataframe(
-        frame, hide_index=True, height=min(38 + 33 * len(frame), 440), row_height=33, on_select="rerun", selection_mode="single-row", key="ranked",
+        frame,
+        hide_index=True,
+        height=min(38 + 33 * len(frame), 440),
+        row_height=33,
+        on_select="rerun",
+        selection_mode="single-row",
+        key="ranked",
         column_config=config,
-    )  # fmt: skip
+    )
     chosen = (
         event.selection.rows
         if event.selection.rows
@@ -128,9 +135,12 @@ def profile(result: RankResult) -> None:
     """Share of each value among the recommended slices against the tested samples."""
     data = shares(result.ranking)
     shell.section("Recommendation profile", f"bar: share among the {len(result.ranking)} slices listed; tick: share of the tested samples")
-    with st.container(horizontal=True, gap="medium"):
-        for d in dict.fromkeys(data["dimension"]):
-            st.altair_chart(recommendation_profile(data, d, result.ranking.odd.by_name[d].label), width="content", key=f"profile_{d}")
+    names = list(dict.fromkeys(data["dimension"]))
+    for row in range(0, len(names), 4):
+        for cell, d in zip(st.columns(4), names[row : row + 4], strict=False):
+            with cell:
+                chart = recommendation_profile(data, d, result.ranking.odd.by_name[d].label)
+                st.altair_chart(chart, width="stretch", key=f"profile_{d}")
 
 
 def other_modes(table: SavedTable, result: RankResult, choice: Choice) -> None:

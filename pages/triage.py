@@ -71,7 +71,8 @@ with shell.errors_as_card(NAME, "The failures could not be computed."):
     )
     basis = f"n = {worst.n:,}, 95 % interval {worst.low:.0%} to {worst.high:.0%}. " if worst else ""
     prov = fill(
-        "{b}{n} samples in {s} slices; {o} samples outside the ODD are left out. Table {t}. Sorted by the lower end of the interval; intervals are one at a time.",
+        "{b}{n} samples in {s} slices; {o} samples outside the ODD are left out. Table {t}. "
+        "Sorted by the lower end of the interval; intervals are one at a time.",
         b=basis, n=f"{summary.n:,}", s=f"{summary.slices:,}", o=f"{summary.left_out:,}", t=code(current.digest[:6]),
     )  # fmt: skip
     shell.header(

@@ -22,7 +22,8 @@ class PairCounts:
     """Samples and recommended slices of each pair of base values of two dimensions.
 
     Attributes:
-        rows, columns: Names of the dimensions.
+        rows: Dimension down the map.
+        columns: Dimension across it.
         frame: row, column, n, top for every pair, in the order of the ODD.
     """
 
@@ -47,7 +48,8 @@ def pair_counts(observed: SeedTable, recommended: Codes, rows: str, columns: str
     Args:
         observed: Tested slices inside the ODD.
         recommended: (K, D) slices of the ranking.
-        rows, columns: Names of the dimensions.
+        rows: Dimension down the map.
+        columns: Dimension across it.
     """
     odd = observed.odd
     a, b = odd.names.index(rows), odd.names.index(columns)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from core.odd import Odd
 from core.scoring import Explanation, Ranking
 from pages.shared import shell
-from pages.shared.markup import arithmetic, bar, chip, fill, strong, table, tags
+from pages.shared.markup import arithmetic, chip, fill, strong, table, tags
 
 RARE = 0.1
 """A value with a smaller probability is marked as rare."""
@@ -22,11 +22,11 @@ def show(e: Explanation, ranking: Ranking) -> None:
         if e.samples:
             shell.note(f"It has {e.samples} samples, fewer than {ranking.evidence.threshold}, and was set to count as missing.")
         shell.section("Exposure", f"P = (n + {p['alpha']:g}) / (N + {p['alpha']:g} · values); N = {e.exposures[0].total:,}")
-        rows = [(ranking.odd.by_name[x.dimension].label, x.value, bar(x.p, "risk" if x.p < RARE else "info"), f"{x.count:,}", x.values, f"{x.p:.4f}")
+        rows = [(ranking.odd.by_name[x.dimension].label, x.value, f"{x.count:,}", x.values, f"{x.p:.4f}")
                 for x in e.exposures]  # fmt: skip
-        shell.html(table(["Dimension", "Value", "", "n", "values", "P"], rows, right=(3, 4, 5)))
+        shell.html(table(["Dimension", "Value", "n", "values", "P"], rows, right=(2, 3, 4)))
         _neighbours(e, ranking.odd)
-        raw = f"max of sim × error = {e.raw_error:.6f}" if e.neighbours else "no observed slice is similar enough"
+        raw = f"{e.raw_error:.6f}" if e.neighbours else "no neighbour"
         shell.html(
             arithmetic(
                 [

@@ -26,6 +26,7 @@ class Entry:
 
 ENTRIES: Sequence[Entry] = (
     Entry("", "pages/home.py", "Home", ":material/cached:"),
+    Entry("Coverage", "pages/seed_tables.py", "Seed tables", ":material/table:"),
     Entry("Coverage", "pages/ranked_gaps.py", "Ranked gaps", ":material/grid_on:"),
     Entry("Coverage", "pages/triage.py", "Where it fails", ":material/trending_down:"),
 )
