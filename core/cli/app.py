@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from core import operators
@@ -24,27 +22,21 @@ from core.scoring import ScoringParameters, Search, candidate_space
 from core.seed_table import CheckReport
 from core.settings import Settings
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="What to test next, and why.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, help="What to test next, and why."
+)
 DEFAULTS = ScoringParameters()
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Runs the command line; user errors end with exit code 2 and a message, never a traceback."""
+    """Runs the command line and exits: 0 is fine, 2 is an error of the user's with a message and never a traceback."""
     try:
-        app(args=args, standalone_mode=False)
+        app(args=args)
     except OddysseyError as e:
         sys.stderr.write(f"error: {e}\n")
         sys.exit(2)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
     except OSError as e:
         sys.stderr.write(f"error: {e.filename or 'A file'}: {e.strerror or e}\n")
-        sys.exit(2)
-    except click.exceptions.Abort:
-        sys.exit(130)
-    except click.ClickException as e:
-        e.show()
         sys.exit(2)
 
 
@@ -87,7 +79,7 @@ def check(
     prepared = o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet).prepare()
     report = operators.check(prepared)
     if rejected_out is not None:
-        rejected_out.write_bytes(rejected_rows(prepared, report))
+        rejected_out.write_bytes(operators.rejected_rows(prepared, report))
     if as_json:
         data = {
             "rows": report.rows,
@@ -100,15 +92,6 @@ def check(
         _print_json({**data, "rejected_rows": int(report.rejected.size), "summary": report.summary(), "plan": report.plan.model_dump()})
     else:
         print_report(prepared, report)
-
-
-def rejected_rows(prepared: operators.Prepared, report: CheckReport) -> bytes:
-    """The rejected records as they stand in the file, each with its reasons."""
-    reasons: dict[int, list[str]] = {}
-    for p in report.problems():
-        reasons.setdefault(p.row or 0, []).append(str(p))
-    numbers = sorted(reasons)
-    return prepared.file.rows_as_csv(numbers, [" ".join(reasons[i]) for i in numbers])
 
 
 @app.command()

@@ -109,7 +109,7 @@ def prepare(
         if unknown:
             raise InputError("A column or a value is given to a dimension that is not used:", unknown)
         plan = _settled(proposed, said, {d: named.get(d, d) for d in dims})
-        odd = _inferred(file, plan)
+        odd = inferred_odd(file, plan)
     return Prepared(file, odd, plan, (*notes, *_chosen(plan, said, named)))
 
 
@@ -145,7 +145,7 @@ def _chosen(plan: ImportPlan, said: Mapping[str, object], named: Mapping[str, st
     )
 
 
-def _inferred(file: TableFile, plan: ImportPlan) -> Odd:
+def inferred_odd(file: TableFile, plan: ImportPlan) -> Odd:
     """The ODD of every value in the file, of all models, so that models tested on one file share it.
 
     Spellings that differ in case or separators only become one value, the first in order of name.

@@ -69,10 +69,15 @@ def with_errors(a: SavedTable, b: SavedTable) -> None:
             f"error over shared slices {c.error_a:.1%} and {c.error_b:.1%}; {sum(d.apart for d in c.both)} with separate intervals",
         )
         rows = [
-            {"slice": ", ".join(d.values), "change": 100 * d.change, a.name: f"{d.error_a:.0%} ({d.low_a:.0%} to {d.high_a:.0%}), n = {d.n_a}",
-             b.name: f"{d.error_b:.0%} ({d.low_b:.0%} to {d.high_b:.0%}), n = {d.n_b}", "separate": d.apart}
+            {
+                "slice": ", ".join(d.values),
+                "change": 100 * d.change,
+                a.name: f"{d.error_a:.0%} ({d.low_a:.0%} to {d.high_a:.0%}), n = {d.n_a}",
+                b.name: f"{d.error_b:.0%} ({d.low_b:.0%} to {d.high_b:.0%}), n = {d.n_b}",
+                "separate": d.apart,
+            }
             for d in c.both
-        ]  # fmt: skip
+        ]
         st.dataframe(
             pd.DataFrame(rows),
             hide_index=True,
