@@ -51,7 +51,7 @@ def run(rows):
 
 def usable(row):
     """An independent reading of one row: its slice, score and count, or None."""
-    model, weather, time, score, n = (c.strip() for c in row)
+    _, weather, time, score, n = (c.strip() for c in row)
     weather = "clear" if weather == "Clear" else weather
     scores = {"0": 0.0, "1": 1.0, "0.5": 0.5, "0,25": 0.25, "1e-1": 0.1}
     counts = {"1": 1, "7": 7, "12.0": 12}
