@@ -262,13 +262,14 @@ def _scan_quotes(data: Payload, start: int, separator: str) -> tuple[bool, bool]
 
 
 def _may_have_blank_lines(data: Payload, start: int) -> bool:
-    seam = b""
-    for piece in chunks(data, start - 1):
-        joined = seam + piece[:2]
-        pairs = (b"\n\n", b"\n\r", b"\r\r") if b"\r" in piece or b"\r" in joined else (b"\n\n",)
-        if any(two in joined or two in piece for two in pairs):
+    """Whether two line ends follow each other, other than as CRLF."""
+    view = np.frombuffer(data, np.uint8)[start - 1 :]
+    for low in range(0, len(view), _WINDOW):
+        window = view[low : low + _WINDOW + 1]  # one byte further, so that no pair is cut
+        first, second = window[:-1], window[1:]
+        ends = first == 10
+        if (ends & (second == 10)).any() or ((window == 13).any() and ((ends | (first == 13)) & (second == 13)).any()):
             return True
-        seam = piece[-2:]
     return False
 
 
