@@ -97,15 +97,15 @@ def ranked_table(result: RankResult) -> int:
     shell.section(f"Top {len(ranking):,}", f"of {ranking.search.candidates:,} missing slices; select a row to explain it")
     frame = pd.DataFrame(operators.rows(ranking))
     dims = [ranking.odd.names[k] for k in ranking.dims]
-    frame = frame[["rank", *dims, "phi", "eps_hat", "exposure", "nearest_similarity", "nearest_error", "nearest_n"]]
+    frame = frame[["rank", "phi", "eps_hat", *dims, "exposure", "nearest_similarity", "nearest_error", "nearest_n"]]
     number = st.column_config.NumberColumn
     config = {
         "rank": number("#", width=40),
         **{d: st.column_config.TextColumn(ranking.odd.by_name[d].label, width=84) for d in dims},
         "phi": st.column_config.ProgressColumn(
-            "φ", format="%.4f", min_value=0.0, max_value=1 + ranking.params.kappa, width=110, color="#D55E00"
+            "φ", format="%.4f", min_value=0.0, max_value=1 + ranking.params.kappa, width=96, color="#D55E00"
         ),
-        "eps_hat": number("Risk", format="%.4f", width=70, help="Error of the decisive neighbour × similarity, capped."),
+        "eps_hat": number("Risk", format="%.4f", width=62, help="Error of the decisive neighbour × similarity, capped."),
         "exposure": number("Exposure", format="%.6f", width=90),
         "nearest_similarity": number("Nearest: sim", format="%.3f", width=95, help="The most similar tested slice."),
         "nearest_error": number("error", format="%.3f", width=60),

@@ -21,7 +21,6 @@ __all__ = [
     "ImportChoices",
     "Prepared",
     "RankResult",
-
     "Triage",
     "as_csv",
     "as_json",

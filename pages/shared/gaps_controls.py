@@ -52,12 +52,13 @@ def controls(odd: Odd) -> Choice:
         rest = [d for d in dims if d != rows] or dims
         start = rest.index(dims[across]) if dims[across] in rest else 0
         columns = st.selectbox("Columns", rest, start, key="columns", bind="query-params", format_func=labels.__getitem__, width=180)
-        where = _filters(odd, dims)
+        where = filters(odd, dims)
         params = _parameters()
     return Choice(params, None if mode in (None, "default") else mode, top, rows, columns, where)
 
 
-def _filters(odd: Odd, dims: list[str]) -> Filter:
+def filters(odd: Odd, dims: list[str]) -> Filter:
+    """A choice of values per dimension, in the URL as `w_<dimension>`; pages that filter share it."""
     active = sum(bool(st.session_state.get(f"w_{d}")) for d in dims)
     chosen = {}
     with st.popover(f"Fixed values ({active})" if active else "Fixed values"):

@@ -11,6 +11,7 @@ from core import operators
 from core.settings import Settings
 from core.storage import open_store
 
+COMPAS = {"truth": "class", "predicted": "predicted"}
 PAGES = ["pages/home.py", "pages/seed_tables.py", "pages/ranked_gaps.py", "pages/triage.py"]
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -68,9 +69,9 @@ def test_a_changed_parameter_reaches_the_ranking_and_a_wrong_filter_in_the_url_d
     ("path", "dims", "fields", "missing"),
     [
         ("bench2drive/uniad_base_routes.csv", ["time", "precipitation", "fog", "road_surface", "sky"], {"score": "score"}, 58),
-        ("compas_divexplorer/compas_discretized.csv", ["age", "charge", "race", "sex", "#prior", "stay"], {"truth": "class", "predicted": "predicted"}, 309),
+        ("compas_divexplorer/compas_discretized.csv", ["age", "charge", "race", "sex", "#prior", "stay"], COMPAS, 309),
     ],
-)  # fmt: skip
+)
 def test_real_result_files_go_from_upload_to_a_ranking(path: str, dims: list[str], fields: dict[str, str], missing: int) -> None:
     file = SHARED / path
     if not file.is_file():

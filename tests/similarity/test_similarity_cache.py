@@ -149,9 +149,7 @@ def test_the_default_model_is_known_by_its_name_wherever_its_weights_lie():
 
 
 @pytest.mark.encoder
-@pytest.mark.skipif(
-    not module.installed() or SentenceModel().folder is None, reason="needs sentence-transformers and the packaged weights"
-)
+@pytest.mark.skipif(not module.installed() or SentenceModel().folder is None, reason="needs sentence-transformers and the packaged weights")
 def test_a_vector_depends_on_its_text_alone():
     model = SentenceModel()
     texts = ["time: night", "weather visibility: foggy, time: day, road type: intersection", "", "word " * 400]
