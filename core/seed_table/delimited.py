@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,7 +105,8 @@ class Delimited:
         if broken:  # only the single-threaded parser knows record numbers
             table, broken = self._parse(body, columns, threads=False)
         rows = table.num_rows
-        read = {c: factorise(table[c]) for c in columns}
+        with ThreadPoolExecutor(2) as pool:  # arrow works without the interpreter lock
+            read = dict(zip(columns, pool.map(lambda c: factorise(table[c]), columns), strict=True))
         return RawTable(rows, read, numbers_without(rows + len(broken), broken), tuple(broken))
 
     def records(self, numbers: Collection[int]) -> dict[int, list[str] | str]:
