@@ -32,7 +32,7 @@ lint: $(DEV_STAMP)
 	$(VENV)/bin/python -m ruff format --check .
 	$(VENV)/bin/python -m mypy
 
-bench: $(RUN_STAMP)
+bench: $(DEV_STAMP)
 	@for file in bench/bench_*.py; do $(VENV)/bin/python $$file || exit 1; done
 
 # Everything in assets/ that a program made, made again. The result must equal what is committed.
