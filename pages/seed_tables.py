@@ -95,13 +95,10 @@ def importing(draft: Import) -> None:
             decisions |= seed_mapping.odd_step(file, decisions, key)
             p = seed_draft.prepared(file, decisions)
             decisions |= seed_mapping.columns_step(file, p, decisions, key)
+            draft.save(decisions)
             p = seed_draft.prepared(file, decisions)
             report = seed_draft.checked(p)
-            scale = seed_mapping.scale_step(report, decisions, key)
-            if scale and scale != report.score.scale:  # type: ignore[union-attr]
-                decisions["fields"] = {**decisions["fields"], "scale": scale}
-                p = seed_draft.prepared(file, decisions)
-                report = seed_draft.checked(p)
+            seed_mapping.scale_note(report)
             seed_mapping.readings(report)
             before = (decisions.get("value_map") or {}, decisions.get("added") or {})
             decisions |= seed_decisions.step(p, report, decisions, key)

@@ -83,7 +83,15 @@ def columns_step(file: TableFile, p: Prepared, old: dict[str, Any], key: str) ->
         words = st.text_input("Words that mean no value, such as NA", ", ".join(old.get("missing_words") or ()), key=f"{key}_words")
     with right:
         fields["model"] = _model(file, fields["model_column"], said.get("model", ""), key)
-    fields["scale"] = said.get("scale")
+    kinds = ["recognise", *SCALES]
+    picked = st.segmented_control(
+        "Scores are written as",
+        kinds,
+        default=said.get("scale") or "recognise",
+        format_func=lambda k: SCALES.get(k, "recognise"),
+        key=f"{key}_scale",
+    )
+    fields["scale"] = picked if picked in SCALES else None
     return {"columns": columns, "fields": fields, "missing_words": [w.strip() for w in words.split(",") if w.strip()]}
 
 
@@ -107,15 +115,12 @@ def _model(file: TableFile, column: str, now: str, key: str) -> str:
     return chosen or ""
 
 
-def scale_step(report: CheckReport, old: dict[str, Any], key: str) -> str | None:
-    """Show how scores were read and let the user confirm or change it."""
+def scale_note(report: CheckReport) -> None:
+    """How scores were read, and what that rests on; the user's own word is said as such."""
     if report.score is None:
         shell.note("A sample is right where the two answers are equal.")
-        return None
-    now = (old.get("fields") or {}).get("scale") or report.score.scale
-    picked = st.segmented_control("Scores are", list(SCALES), default=now, format_func=SCALES.__getitem__, key=f"{key}_scale")
-    shell.note(report.score.evidence)
-    return picked or None
+    else:
+        shell.note(f"Scores were read as {SCALES[report.score.scale]}. {report.score.evidence} Choose another scale above if that is wrong.")
 
 
 def readings(report: CheckReport) -> None:
