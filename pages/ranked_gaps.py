@@ -2,159 +2,202 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import operators
+from core.digest import sha256_json
+from core.errors import OddysseyError
 from core.operators import RankResult
-from core.plots import coverage_map, pair_counts, recommendation_profile, shares
-from core.plots.coverage import CELL
-from core.scoring import explain
-from core.similarity import agreement
+from core.plots import CELL, coverage_map, named, pair_counts, recommendation_profile, shares
+from core.scoring import ScoringParameters, explain
+from core.similarity import MODES
 from core.storage import SavedTable
 from pages.shared import gaps_explanation, results, shell, start, state
-from pages.shared.gaps_controls import Choice, controls, fix_cell
-from pages.shared.markup import Text, code, fill, mark, support_legend
-from pages.shared.shell import Action
+from pages.shared.gaps_controls import RANK, View, clear_filters, controls, fix_cell, parameters
+from pages.shared.gaps_text import headline, provenance
+from pages.shared.jobs import Job
+from pages.shared.markup import Markup, Text, code, fill, support_legend
 
 NAME = "Ranked gaps"
+VERMILLION = "#D55E00"
 
 
-def headline(result: RankResult) -> Text:
-    """The finding of the first rank."""
-    ranking = result.ranking
-    if not len(ranking):
-        return "No slice is missing here: everything under this filter was tested."
-    e = explain(ranking, 0)
-    rare = sorted(e.exposures, key=lambda x: x.p)[:4]
-    name = " · ".join(x.value for x in e.exposures if x in rare)
-    seen = f"expected in {e.exposure:.2%} by its exposure score"
-    why = e.decisive
-    if why is None:
-        return fill("Test {s} next: it is rarely seen ({x}), and no similar slice failed.", s=mark(name), x=seen)
-    text = "Test {s} next: it was never tested, and a slice like it (similarity {sim}) fails {e}."
-    return fill(text, s=mark(name), sim=f"{why.similarity:.2f}", e=mark(f"{why.error:.0%}"))
+def head(sentence: Text, prov: Text, table: SavedTable, result: RankResult | None = None) -> None:
+    """The head of the page; with a result, it can be downloaded."""
+    left, right = st.columns([0.83, 0.17], gap="medium")
+    with left:
+        shell.header(NAME, sentence, prov, synthetic=table.synthetic)
+    if result is not None and len(result.ranking):
+        with right, st.container(horizontal=True, horizontal_alignment="right", key="od-actions"):
+            downloads(result)
 
 
-def provenance(table: SavedTable, result: RankResult) -> Text:
-    """n, interval, digests and exclusions behind the headline."""
-    ranking, source = result.ranking, result.manifest["input"]
-    evidence = ranking.evidence
-    why = explain(ranking, 0).decisive if len(ranking) else None
-    parts = [f"Exact over {ranking.search.candidates:,} missing of {ranking.search.space:,} slices."]
-    if why is not None:
-        parts.append(f"That slice: n = {why.n}, 95 % interval {why.low:.0%} to {why.high:.0%}.")
-    weak = int(evidence.provisional.sum())
-    if weak:
-        parts.append(
-            f"{weak} of {ranking.search.observed} observed slices have fewer than {evidence.threshold} samples; they count as observed."
+def downloads(result: RankResult) -> None:
+    """The ranking as files; each is made when it is asked for."""
+    n = len(result.ranking)
+    with st.popover("Download", type="primary"):
+        shell.note(
+            f"{n:,} slices with their scores. The manifest names the hashes of input and ODD, the parameters, the similarity, "
+            "the filter and the versions; JSON and Parquet hold it, a CSV needs it beside it."
         )
-    if len(evidence.set_aside.n):
-        parts.append(f"{len(evidence.set_aside.n)} slices with fewer than {evidence.threshold} samples count as missing.")
-    if evidence.outside.total:
-        parts.append(f"{evidence.outside.total:,} samples outside the ODD are left out.")
-    parts.append(f"{source.get('rejected', 0):,} of {source.get('rows', 0):,} rows were rejected at import.")
-    if table.n_assumed:
-        parts.append("n was assumed, not counted.")
-    end = fill("Table {t}, ODD {o}, {m} similarity.", t=code(table.digest[:6]), o=code(ranking.odd.hash[:6]), m=ranking.similarity["mode"])
-    return fill("{a} {b}", a=" ".join(parts), b=end)
+        for label, data, name, mime in (
+            ("CSV", lambda: operators.as_csv(result.ranking), "gaps.csv", "text/csv"),
+            ("Manifest of the CSV", lambda: operators.as_manifest(result), "gaps.manifest.json", "application/json"),
+            ("JSON, with explanations", lambda: operators.as_json(result), "gaps.json", "application/json"),
+            ("Parquet", lambda: operators.as_parquet(result), "gaps.parquet", "application/vnd.apache.parquet"),
+        ):
+            st.download_button(label, data, name, mime, key=f"download_{name}", on_click="ignore", width="stretch")
 
 
-def downloads(result: RankResult) -> list[Action]:
-    """The ranking as files."""
-    return [
-        Action("csv", "CSV", download=operators.as_csv(result.ranking), file_name="gaps.csv"),
-        Action("json", "JSON", download=lambda: operators.as_json(result), file_name="gaps.json", mime="application/json"),
-        Action(
-            "parquet", "Parquet", download=lambda: operators.as_parquet(result), file_name="gaps.parquet", mime="application/octet-stream"
-        ),
-        Action("manifest", "Manifest", download=operators.as_manifest(result), file_name="gaps.manifest.json", mime="application/json"),
-    ]
-
-
-def heat_map(result: RankResult, choice: Choice) -> None:
+def heat_map(table: SavedTable, result: RankResult, view: View) -> None:
     """Coverage of two dimensions; a click fixes the two values."""
     ranking = result.ranking
-    if choice.rows == choice.columns:
-        shell.note("The ODD has one dimension only, so there is no map of pairs.")
+    if view.rows == view.columns:
+        shell.note("The ODD distinguishes one dimension only, so there is no map of pairs.")
         return
-    counts = pair_counts(ranking.evidence.observed, ranking.codes, choice.rows, choice.columns)
-    labels = ranking.odd.by_name
+    counts = pair_counts(state.seed_table(table), ranking.codes, view.rows, view.columns, dict(view.where))
+    names = ranking.odd.by_name
+    holds = f"; {counts.holding:,} hold a top-{len(ranking)} slice" if len(ranking) else ""
     shell.section(
-        f"Coverage, {labels[choice.rows].label.lower()} × {labels[choice.columns].label.lower()}",
-        f"{counts.untested} of {len(counts.frame)} pairs have no samples; {counts.holding} hold a top-{len(ranking)} slice; "
-        "click a cell to fix its values",
+        f"Coverage, {names[view.rows].label.lower()} × {names[view.columns].label.lower()}",
+        f"{counts.untested:,} of {counts.pairs:,} pairs have no samples{holds}; click a cell to fix its values, again to free them",
     )
-    shell.html(support_legend(1, f"{int(counts.frame['n'].max()):,}", f"Holds a top-{len(ranking)} slice"))
-    key = f"map_{choice.rows}_{choice.columns}"
+    high = max(int(counts.frame["n"].max()), 10)  # the scale starts at 1 whatever is drawn, so that two maps can be compared
+    shell.html(support_legend(1, f"{high:,}", f"Holds a top-{len(ranking)} slice" if len(ranking) else ""))
+    key = f"map_{short_hash(view.rows, view.columns, view.where)}"
     chart = coverage_map(counts, len(ranking), shell.dark())
-    st.altair_chart(chart, key=key, width="content", on_select=lambda: fix_cell(key, choice.rows, choice.columns), selection_mode=CELL)
+    st.altair_chart(chart, key=key, width="content", on_select=lambda: fix_cell(key, view.rows, view.columns), selection_mode=CELL)
+    if counts.undrawn:
+        shell.note(f"{counts.undrawn:,} of {counts.pairs:,} pairs are not drawn: their values hold no listed slice, or the fewest samples.")
 
 
-def ranked_table(result: RankResult) -> int:
-    """The ranking as a table; returns the chosen position."""
-    ranking = result.ranking
-    shell.section(f"Top {len(ranking):,}", f"of {ranking.search.candidates:,} missing slices; select a row to explain it")
-    frame = pd.DataFrame(operators.rows(ranking))
-    dims = [ranking.odd.names[k] for k in ranking.dims]
-    frame = frame[["rank", "phi", "eps_hat", *dims, "exposure", "nearest_similarity", "nearest_error", "nearest_n"]]
-    number = st.column_config.NumberColumn
+def short_hash(*parts: object) -> str:
+    """A key for a widget that must begin anew with other data."""
+    return sha256_json([repr(p) for p in parts])[:12]
+
+
+def position(count: int) -> int:
+    """0-based rank of the slice that the URL asks for, within the list."""
+    wanted = st.query_params.get(RANK, "1")
+    return min(max(int(wanted) if wanted.isascii() and wanted.isdecimal() else 1, 1), count) - 1
+
+
+def choose_row(key: str) -> None:
+    """A selected row is explained, and stands in the URL."""
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows:
+        st.query_params[RANK] = str(rows[0] + 1)
+
+
+def ranked_table(result: RankResult, params: ScoringParameters, view: View, table: SavedTable) -> int:
+    """The ranking as a table; returns the position that is explained."""
+    ranking, odd = result.ranking, result.ranking.odd
+    shown = f"{len(ranking):,} of {ranking.search.candidates:,} missing slices shown; select a row to explain it"
+    shell.section(f"Top {len(ranking):,}", shown)
+    dims = [odd.names[k] for k in ranking.dims]
+    rows = operators.rows(ranking)
+    words = {d: named(v.name for v in odd.by_name[d].values) for d in dims}
+    best = [explain(ranking, i).decisive for i in range(len(ranking))]
+    frame = pd.DataFrame(
+        [
+            {"#": r["rank"], "φ": r["phi"], "ε̂": r["eps_hat"]}
+            | {f"d {d}": words[d][r[d]] for d in dims}
+            | {"E": r["exposure"], "sim": b.similarity if b else None, "error": b.error if b else None, "n": b.n if b else None}
+            for r, b in zip(rows, best, strict=True)
+        ]
+    )
+    number, bar = st.column_config.NumberColumn, st.column_config.ProgressColumn
+    kappa = params.kappa
     config = {
-        "rank": number("#", width=40),
-        **{d: st.column_config.TextColumn(ranking.odd.by_name[d].label, width=84) for d in dims},
-        "phi": st.column_config.ProgressColumn(
-            "φ", format="%.4f", min_value=0.0, max_value=1 + ranking.params.kappa, width=96, color="#D55E00"
+        "#": number(width=36, pinned=True),
+        "φ": bar(
+            format="%.4f", min_value=0.0, max_value=1 + kappa, width=96, color=VERMILLION, help=f"The score, from 0 to {1 + kappa:g}."
         ),
-        "eps_hat": number("Risk", format="%.4f", width=62, help="Error of the decisive neighbour × similarity, capped."),
-        "exposure": number("Exposure", format="%.6f", width=90),
-        "nearest_similarity": number("Nearest: sim", format="%.3f", width=95, help="The most similar tested slice."),
-        "nearest_error": number("error", format="%.3f", width=60),
-        "nearest_n": number("n", width=45),
+        "ε̂": bar(format="%.3f", min_value=0.0, max_value=kappa, width=88, color=VERMILLION, help=f"Neighbour error, from 0 to {kappa:g}."),
+        **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label, width=_width(odd.by_name[d].label, frame[f"d {d}"])) for d in dims},
+        "E": number("Exposure", format="%.6f", width=78),
+        "sim": number("Decisive: similarity", format="%.3f", width=120, help="Of the neighbour with the largest similarity × error."),
+        "error": number("its error", format="%.3f", width=66),
+        "n": number("its n", width=46),
     }
-    event = st.dataframe(
+    key = f"ranked_{short_hash(table.id, params, view.mode, view.top, view.where)}"
+    chosen = position(len(ranking))
+    st.dataframe(
         frame,
         hide_index=True,
-        height=min(38 + 33 * len(frame), 440),
+        height=37 + 33 * min(len(frame), 14),
         row_height=33,
-        on_select="rerun",
+        on_select=lambda: choose_row(key),
         selection_mode="single-row",
-        key="ranked",
+        selection_default={"selection": {"rows": [chosen], "columns": []}},
+        key=key,
         column_config=config,
     )
-    chosen = (
-        event.selection.rows
-        if event.selection.rows
-        else [int(st.query_params.get("rank", "1")) - 1 if st.query_params.get("rank", "1").isdecimal() else 0]
-    )
-    position = min(max(chosen[0], 0), len(ranking) - 1)
-    st.query_params["rank"] = str(position + 1)
-    return position
+    return chosen
+
+
+def _width(label: str, values: pd.Series) -> int:
+    """Room for the values of a column, and for a part of its label at least."""
+    return int(min(max(values.str.len().max() * 6.6 + 18, min(len(label), 9) * 7 + 18), 190))
 
 
 def profile(result: RankResult) -> None:
     """Share of each value among the recommended slices against the tested samples."""
-    data = shares(result.ranking)
-    shell.section("Recommendation profile", f"bar: share among the {len(result.ranking)} slices listed; tick: share of the tested samples")
-    names = list(dict.fromkeys(data["dimension"]))
-    for row in range(0, len(names), 4):
-        for cell, d in zip(st.columns(4), names[row : row + 4], strict=False):
-            with cell:
-                chart = recommendation_profile(data, d, result.ranking.odd.by_name[d].label)
-                st.altair_chart(chart, width="stretch", key=f"profile_{d}")
+    data, odd = shares(result.ranking), result.ranking.odd
+    shell.section(
+        "Recommendation profile", f"bar: share among the {len(result.ranking):,} slices listed; orange tick: share of the tested samples"
+    )
+    with st.container(horizontal=True, gap="medium", key="profile"):
+        for d in dict.fromkeys(data["dimension"]):
+            st.altair_chart(recommendation_profile(data, d, odd.by_name[d].label), width="content", key=f"profile_{d}")
 
 
-def other_modes(table: SavedTable, result: RankResult, choice: Choice) -> None:
-    """How far another similarity agrees with the one in use, on request."""
-    with st.popover("Compare with another similarity"):
-        others = [m for m in ("text", "calibrated", "factored", "exact") if m != result.ranking.similarity["mode"]]
-        other = st.selectbox("Compare with", others, key="other_mode")
-        if st.button("Compare", key="compare_modes"):
-            seed, settings = state.seed_table(table), state.settings()
-            a, _ = operators.similarity_for(seed, choice.params, settings, choice.mode)
-            b, _ = operators.similarity_for(seed, choice.params, settings, other)
-            r = agreement(a, b, result.ranking.codes, result.ranking.evidence.observed.codes)
-            for key, value in r.as_dict().items():
-                shell.note(f"{key.replace('_', ' ')}: {value:.4g}" if isinstance(value, float) else f"{key.replace('_', ' ')}: {value}")
+def agreement(table: SavedTable, params: ScoringParameters, view: View) -> None:
+    """How far another similarity agrees with the one in use, computed on request."""
+    with st.popover("Agreement", help="How far the similarity modes agree on this table."):
+        others = [m for m in MODES if m != view.shown_mode]
+        other = st.selectbox(f"{view.shown_mode} against", others, key="other_mode")
+        if not st.button("Compare", key="compare_modes"):
+            shell.note(
+                "Compares the similarity of every missing with every tested slice in both modes, in a seeded sample if they are very many."
+            )
+            return
+        try:
+            r = results.agreement(table, params, view.shown_mode, other)
+        except OddysseyError as e:
+            shell.error_card(e)
+            return
+        rho = f"{r.spearman:.3f}" if r.spearman is not None else "not defined, since one of them does not vary"
+        if r.mean_abs_difference is None or r.max_abs_difference is None or r.same_nearest is None:
+            shell.note("There is no missing slice to compare.")
+            return
+        shell.note(
+            f"{view.shown_mode} against {other}: Spearman {rho}; mean absolute difference {r.mean_abs_difference:.4f}, largest "
+            f"{r.max_abs_difference:.4f}; for {r.same_nearest:.0%} of {r.candidates:,} missing slices both name the same tested slice "
+            f"as most similar. {r.pairs:,} pairs."
+        )
+
+
+def loading(place: DeltaGenerator, body: DeltaGenerator, table: SavedTable, size: int) -> Callable[[Job], None]:
+    """Head and bar while a ranking is computed; the widgets above keep their state."""
+    bar = None
+
+    def show(job: Job) -> None:
+        nonlocal bar
+        if bar is None:
+            with place.container():
+                prov = fill("You can leave this page; the work goes on and its result is kept. Table {t}.", t=code(table.digest[:6]))
+                head(f"Ranking {size:,} slices.", prov, table)
+            with body.container():
+                bar = st.empty()
+                shell.html(Markup('<div class="od-wait"><div></div><div></div></div>'))
+        results.bar(job, bar)
+
+    return show
 
 
 shell.begin("pages/ranked_gaps.py")
@@ -164,21 +207,40 @@ with shell.errors_as_card(NAME, "The ranking did not run."):
         start.without_table(
             NAME,
             "No table yet, so nothing can be ranked. A table with one row per answer is enough.",
-            "Here you will see which combinations of conditions were never tested, ranked by rarity and by the failures nearest to them.",
+            "Here you will see which combinations of conditions were never tested, ranked by how rare they are and by the failures of the "
+            "tested slices most similar to them.",
         )
-    top = st.container()
-    choice = controls(state.seed_table(current).odd)
-    result = results.ranking(current, choice.params, choice.mode, choice.top, choice.where)
-    with top:
-        shell.header(NAME, headline(result), provenance(current, result), downloads(result), synthetic=current.synthetic)
+    seed = state.seed_table(current)
+top, bar_of_controls, body = st.empty(), st.container(horizontal=True, vertical_alignment="bottom", gap="small"), st.empty()
+unknown = state.unknown_table()
+try:
+    with bar_of_controls:
+        view = controls(seed)
+        params = parameters()
+        agreement(current, params, view)
+    space = seed.odd.base_space.size
+    result = results.ranking(current, params, view.mode, view.top, view.where, loading(top, body, current, space))
+except OddysseyError as e:
+    with top.container():
+        head("The ranking did not run.", fill("Table {t}, ODD {o}.", t=code(current.digest[:6]), o=code(seed.odd.hash[:6])), current)
+    with body.container():
+        shell.error_card(e)
+    st.stop()
+state.pin(current)
+with top.container():
+    head(headline(result), provenance(current, result), current, result)
+with body.container():
+    if unknown:
+        shell.note(f'The address asks for the table "{unknown}", which is not in this workspace (any more); this is "{current.name}".')
     if len(result.ranking):
-        left, right = st.columns([0.63, 0.37], gap="medium")
+        left, right = st.columns([0.6, 0.4], gap="medium")
         with left:
-            heat_map(result, choice)
-            position = ranked_table(result)
-            other_modes(current, result, choice)
+            heat_map(current, result, view)
+            chosen = ranked_table(result, params, view, current)
+            profile(result)
         with right:
-            gaps_explanation.show(explain(result.ranking, position), result.ranking)
-        profile(result)
+            gaps_explanation.show(explain(result.ranking, chosen), result.ranking)
     else:
-        shell.empty("Clear a fixed value to see the gaps elsewhere.")
+        heat_map(current, result, view)
+        if view.where:
+            st.button("Clear the filter", on_click=clear_filters, args=([d for d, _ in view.where],), type="primary")

@@ -1,5 +1,6 @@
 """What the product does, as functions: pages, controller and command line call these and nothing below them."""
 
+from core.operators.agree import compare_modes
 from core.operators.compare import Comparison, Difference, compare
 from core.operators.export import as_csv, as_json, as_manifest, as_object, as_parquet, columns, rows, write
 from core.operators.fixes import ADD, LEAVE_OUT, Decided, Fix, decide, fixes, rejected_rows, undecided
@@ -31,6 +32,7 @@ __all__ = [
     "check",
     "columns",
     "compare",
+    "compare_modes",
     "decide",
     "default_models",
     "fixes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import altair as alt
@@ -9,6 +10,8 @@ import altair as alt
 CIVIDIS = ["#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", "#A59C74", "#C3B369", "#E1CC55", "#FEE838"]
 BLUE, RISK, GREY = "#0072B2", "#D55E00", "#8492A0"
 PADDING = {"left": 0, "top": 6, "right": 6, "bottom": 4}
+AUTOSIZE = {"type": "pad", "contains": "padding"}
+"""Labels stand beside the given width; where none is set, Streamlit takes their room from it."""
 
 
 def axis(**options: Any) -> alt.Axis:
@@ -16,6 +19,18 @@ def axis(**options: Any) -> alt.Axis:
     return alt.Axis(
         **{"labelOverlap": False, "labelFlush": False, "labelBound": False, "title": None, "domain": False, "ticks": False, **options}
     )
+
+
+def plain(name: str) -> str:
+    """A name of the ODD as people write it."""
+    return name.replace("_", " ").strip() or name
+
+
+def named(names: Iterable[str]) -> dict[str, str]:
+    """The names of one dimension's values as people write them; as they stand where two would become the same."""
+    distinct = list(dict.fromkeys(names))
+    texts = [plain(n) for n in distinct]
+    return dict(zip(distinct, texts if len(set(texts)) == len(texts) else distinct, strict=True))
 
 
 def muted(dark: bool) -> str:

@@ -1,4 +1,4 @@
-"""The panel "Why this one": every number that the score was made of."""
+"""The panel "Why this one": every number that the score was made of, in the order in which it is computed."""
 
 from __future__ import annotations
 
@@ -6,62 +6,100 @@ import streamlit as st
 from markupsafe import Markup
 
 from core.odd import Odd
-from core.scoring import Explanation, Ranking
+from core.plots import RARE, exposure_strip, plain
+from core.scoring import Explanation, Neighbour, Ranking
 from pages.shared import shell
-from pages.shared.markup import arithmetic, chip, fill, strong, table, tags
+from pages.shared.gaps_text import caveats, value_names
+from pages.shared.markup import Text, arithmetic, chip, fill, join, strong, table, tags
 
-RARE = 0.1
-"""A value with a smaller probability is marked as rare."""
+_LONGEST = 17
 
 
 def show(e: Explanation, ranking: Ranking) -> None:
     """Show the whole arithmetic of one recommendation."""
-    p = e.parameters
-    with shell.card("Why this one", f"rank {e.rank:,} of {ranking.search.candidates:,}"):
-        shell.html(tags(e.values.values(), rare=[x.value for x in e.exposures if x.p < RARE]))
+    with shell.card("Why this one", f"rank {e.rank:,} of {ranking.search.candidates:,}", key="why"):
+        shell.html(tags(map(plain, e.values.values()), rare=[plain(x.value) for x in e.exposures if x.p < RARE]))
         if e.samples:
-            shell.note(f"It has {e.samples} samples, fewer than {ranking.evidence.threshold}, and was set to count as missing.")
-        shell.section("Exposure", f"P = (n + {p['alpha']:g}) / (N + {p['alpha']:g} · values); N = {e.exposures[0].total:,}")
-        rows = [(ranking.odd.by_name[x.dimension].label, x.value, f"{x.count:,}", x.values, f"{x.p:.4f}")
-                for x in e.exposures]  # fmt: skip
-        shell.html(table(["Dimension", "Value", "n", "values", "P"], rows, right=(2, 3, 4)))
+            shell.note(f"It has {e.samples:,} samples, fewer than {ranking.evidence.threshold:,}, and was set to count as missing.")
+        shell.section("Exposure", f"P, share of samples, smoothed; under {RARE:g} in orange")
+        st.altair_chart(exposure_strip(e.exposures, shell.dark()), width="content", key="strip")
         _neighbours(e, ranking.odd)
-        raw = f"{e.raw_error:.6f}" if e.neighbours else "no neighbour"
-        shell.html(
-            arithmetic(
-                [
-                    ("exposure", f"(Π P)^τ = ({e.product:.4e})^{p['tau']:g}", f"{e.exposure:.6f}"),
-                    ("rarity", f"(1 − {e.exposure:.6f})^{p['gamma']:g}", f"{e.w_rare:.6f}"),
-                    ("risk", f"min({p['kappa']:g}, {raw})", f"{e.eps_hat:.6f}"),
-                    ("score φ", f"{e.w_rare:.6f} × (1 + {e.eps_hat:.6f})", f"{e.phi:.6f}"),
-                ]
-            )
-        )
-        shell.note(_limits(e, ranking))
+        shell.section("The score, step by step", _parameters(e))
+        shell.html(arithmetic(steps(e)))
+        shell.note(_basis(e))
         if e.why_not_higher:
             shell.note(fill("{head} {text}", head=strong("Why not higher?"), text=e.why_not_higher))
+        for text in caveats(ranking):
+            shell.note(text)
+
+
+def steps(e: Explanation) -> list[tuple[Text, Text, Text]]:
+    """Every line of the computation, from the counts to phi; each follows from the lines above it and the table of neighbours."""
+    p = e.parameters
+    a = p["alpha"]
+    lines: list[tuple[Text, Text, Text]] = [
+        (f"P {_cut(plain(x.value))}", f"({x.count:,}+{a:g}) / ({x.total:,}+{a * x.values:g})", f"{x.p:.6f}") for x in e.exposures
+    ]
+    why = e.decisive
+    nobody = "no neighbour failed" if e.neighbours else "no neighbour"
+    risk = f"{why.similarity:.6f} × {why.error:.6f}" if why is not None else nobody
+    return [
+        *lines,
+        ("Π P", "product of the above", f"{e.product:.4e}"),
+        ("exposure E", f"({e.product:.4e})^{p['tau']:g}", f"{e.exposure:.6f}"),
+        ("w_rare", f"(1 − {e.exposure:.6f})^{p['gamma']:g}", f"{e.w_rare:.6f}"),
+        ("sim × error", risk, f"{e.raw_error:.6f}"),
+        ("ε̂", f"min({e.raw_error:.6f}, {p['kappa']:g})", f"{e.eps_hat:.6f}"),
+        ("w_nb", f"1 + {e.eps_hat:.6f}", f"{e.w_nb:.6f}"),
+        ("score φ", f"{e.w_rare:.6f} × {e.w_nb:.6f}", f"{e.phi:.6f}"),
+    ]
+
+
+def _parameters(e: Explanation) -> str:
+    p = "P = (n + α) / (N + α·|V|)"
+    return p + ", α = {alpha:g}, τ = {tau:g}, γ = {gamma:g}, κ = {kappa:g}".format(**e.parameters)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
 def _neighbours(e: Explanation, odd: Odd) -> None:
-    shell.section("Nearest observed slices", f"at most {e.parameters['m']}, similarity at least {e.parameters['theta']:g}")
+    m, theta = e.parameters["m"], e.parameters["theta"]
+    shell.section("Most similar tested slices", f"at most m = {m}, similarity at least θ = {theta:g}")
     if not e.neighbours:
-        shell.note("No tested slice is similar enough, so the risk is 0 and the score is the rarity alone.")
+        shell.note("No tested slice is similar enough, so ε̂ is 0 and the score is the rarity alone.")
         return
-    rows = []
-    for n in e.neighbours:
-        differs = ", ".join(n.values[d] for d in n.differs_in) or "(the same values)"
-        marks = Markup(" ").join([chip("decisive", "risk")] * n.decisive + [chip("provisional", "wait")] * n.provisional)
-        error = fill("{e}{b}{low} to {high}", e=f"{n.error:.1%}", b=Markup("<br>"), low=f"{n.low:.0%}", high=f"{n.high:.0%}")
-        product = strong(f"{n.product:.4f}") if n.decisive else f"{n.product:.4f}"
-        rows.append((fill("{d} {m}", d=differs, m=marks), f"{n.similarity:.6f}", error, f"{n.n:,}", product))
-    shell.html(table(["Differs in", "sim", "error, 95 %", "n", "sim × error"], rows, right=(1, 2, 3, 4)))
-    with st.popover("The slices in full"):
+    rows = [_neighbour(n, odd) for n in e.neighbours]
+    decisive = next((i for i, n in enumerate(e.neighbours) if n.decisive), None)
+    shell.html(table(["Differs in", "sim", "error", "n", "sim × error"], rows, right=(1, 2, 3, 4), chosen=decisive))
+    with st.popover("These slices in full"):
         for n in e.neighbours:
-            shell.note(fill("{id}: {v}", id=f"slice {n.slice_id}", v=", ".join(f"{odd.by_name[d].label} {v}" for d, v in n.values.items())))
+            text = ", ".join(f"{odd.by_name[d].label}: {plain(v)}" for d, v in n.values.items())
+            shell.note(fill("{id} {v}", id=strong(f"Slice {n.slice_id}"), v=text))
 
 
-def _limits(e: Explanation, ranking: Ranking) -> str:
-    kappa = e.parameters["kappa"]
-    cap = f"The cap κ = {kappa:g} took effect." if e.capped else f"Risk is below its cap of {kappa:g}."
-    low, high = float(ranking.w_rare.min()), float(ranking.w_rare.max())
-    return f"{cap} Rarity runs only from {low:.4f} to {high:.4f} over the slices listed, so their order is mostly that of the risk."
+def _neighbour(n: Neighbour, odd: Odd) -> list[Text]:
+    differs = ", ".join(value_names(odd, n.values, n.differs_in)) or "nothing"
+    marks = [chip("decisive", "risk")] * n.decisive + [chip("provisional", "wait")] * n.provisional
+    small = Markup('<br><small class="od-quiet">{}</small>')
+    return [
+        join([differs, *marks], " "),
+        f"{n.similarity:.6f}",
+        Markup.escape(f"{n.error:.6f}") + small.format(f"{n.low:.0%} to {n.high:.0%}"),
+        f"{n.n:,}",
+        strong(f"{n.product:.6f}") if n.decisive else f"{n.product:.6f}",
+    ]
+
+
+def _basis(e: Explanation) -> str:
+    """What the risk rests on, and whether the cap took effect."""
+    kappa, why = e.parameters["kappa"], e.decisive
+    if why is None:
+        return "No neighbour failed, so the score is the rarity alone." if e.neighbours else ""
+    cap = f"The cap κ = {kappa:g} took effect" if e.capped else f"ε̂ is below its cap κ = {kappa:g}"
+    weak = ", which is provisional" if why.provisional else ""
+    return (
+        f"{cap}. It rests on one neighbour, the decisive one (largest similarity × error), with {why.n:,} samples{weak}: "
+        f"an error from {why.low:.0%} to {why.high:.0%} is compatible with them (95 % Wilson interval)."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -10,9 +10,10 @@ import streamlit as st
 from core import operators
 from core.operators import RankResult, Triage
 from core.scoring import ScoringParameters
-from core.settings import Settings
+from core.similarity import Agreement
 from core.storage import SavedTable
-from pages.shared import state
+from pages.shared import jobs, state
+from pages.shared.jobs import Job
 
 Filter = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -22,18 +23,73 @@ def as_filter(where: Mapping[str, Sequence[str]]) -> Filter:
     return tuple((d, tuple(v)) for d, v in where.items() if v)
 
 
-def ranking(table: SavedTable, params: ScoringParameters, mode: str | None, top: int, where: Filter = ()) -> RankResult:
-    """The ranking of a saved table; shows progress while texts are embedded for the first time.
+def ranking(
+    table: SavedTable,
+    params: ScoringParameters,
+    mode: str | None,
+    top: int,
+    where: Filter = (),
+    show: Callable[[Job], None] | None = None,
+) -> RankResult:
+    """The ranking of a saved table.
+
+    Args:
+        table: The saved table.
+        params: Parameters and support policy.
+        mode: Similarity mode, None for the default of the ODD.
+        top: Slices to return at most.
+        where: Base values that candidates may have.
+        show: Shows progress while texts are embedded for the first time; a bar by default.
 
     Raises:
         InputError: See `core.operators.rank`.
     """
-    return _ranking(table.digest, _Input(table), params, mode, top, where)
+    seed, source, settings = state.seed_table(table), provenance(table), state.settings()
+
+    def work(report: jobs.Report) -> RankResult:
+        return operators.rank(seed, params, settings, mode=mode, top=top, where=dict(where), source=source, progress=report)
+
+    key = ("rank", state.store().db.name, settings, table.id, table.digest, params, mode, top, where)
+    result: RankResult = _shown(key, work, show)
+    return result
+
+
+def agreement(table: SavedTable, params: ScoringParameters, mode: str, other: str) -> Agreement:
+    """How far two similarity modes agree on a saved table.
+
+    Raises:
+        InputError, MissingPackageError: See `core.operators.compare_modes`.
+    """
+    seed, settings = state.seed_table(table), state.settings()
+
+    def work(report: jobs.Report) -> Agreement:
+        return operators.compare_modes(seed, params, settings, mode, other, report)
+
+    support = (params.min_support, params.provisional)
+    result: Agreement = _shown(("agreement", state.store().db.name, settings, table.id, table.digest, support, mode, other), work)
+    return result
 
 
 def triage(table: SavedTable, where: Filter = ()) -> Triage:
     """Failures and coverage of a saved table."""
-    return _triage(table.digest, _Input(table), where)
+    return _triage(state.store().db.name, table.digest, _Input(table), where)
+
+
+def _shown(key: tuple[Any, ...], work: Callable[[jobs.Report], Any], show: Callable[[Job], None] | None = None) -> Any:
+    """The result of a job, with a bar where the page shows nothing of its own."""
+    if show is not None:
+        return jobs.outcome(key, work, show)
+    place = st.empty()
+    result = jobs.outcome(key, work, lambda job: bar(job, place))
+    place.empty()
+    return result
+
+
+def bar(job: Job, place: Any) -> None:
+    """Progress of a job: how much of its present step is done."""
+    share = min(job.done / job.total, 1.0) if job.total else 0.0
+    text = f"{job.done:,} of {job.total:,} texts and slices in this step are done." if job.total else "Reading the table and the encoder."
+    place.progress(share, text=text)
 
 
 class _Input:
@@ -43,19 +99,9 @@ class _Input:
         self.table = table
 
 
-_UNKEYED: dict[Any, Any] = {_Input: lambda _: None, ScoringParameters: repr}
-
-
-@st.cache_resource(show_spinner="Ranking every missing slice", max_entries=64, hash_funcs=_UNKEYED)
-def _ranking(digest: str, given: _Input, params: ScoringParameters, mode: str | None, top: int, where: Filter) -> RankResult:
-    del digest  # only a key
-    seed, source = state.seed_table(given.table), provenance(given.table)
-    return operators.rank(seed, params, Settings.from_environment(), mode=mode, top=top, where=dict(where), source=source)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=_UNKEYED)
-def _triage(digest: str, given: _Input, where: Filter) -> Triage:
-    del digest  # only a key
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs={_Input: lambda _: None})
+def _triage(database: str, digest: str, given: _Input, where: Filter) -> Triage:
+    del database, digest  # only keys
     return operators.triage(state.seed_table(given.table), dict(where))
 
 

@@ -47,6 +47,18 @@ def choose_table(table_id: str) -> None:
     store().preferences.set(_TABLE, table_id)
 
 
+def unknown_table() -> str:
+    """The table that the address asks for if it is not in the workspace, else ""."""
+    wanted = st.query_params.get(_TABLE, "")
+    return "" if wanted in {t.id for t in tables()} else wanted
+
+
+def pin(table: SavedTable) -> None:
+    """Name the table in the address, so that it can be shared, and use it on other pages of this session too."""
+    st.session_state[_TABLE] = table.id
+    st.query_params[_TABLE] = table.id
+
+
 def seed_table(table: SavedTable) -> SeedTable:
     """The slices of a saved table; saved tables never change, so each is read once."""
     return _load(store().db.name, table.id, table.digest)

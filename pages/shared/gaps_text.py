@@ -1,0 +1,137 @@
+"""Sentences of the Ranked gaps page, each computed from the ranking that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from core.odd import Odd
+from core.operators import RankResult
+from core.plots import plain
+from core.scoring import Explanation, Ranking, explain
+from core.storage import SavedTable
+from pages.shared.gaps_controls import fixed
+from pages.shared.markup import Text, code, fill, join, mark
+
+NAMED = 4
+"""Values that name a slice in a sentence: its rarest ones."""
+
+
+def value_name(odd: Odd, dimension: str, value: str) -> str:
+    """A value for people; with its dimension where it would not be clear without (a number, or a value of several dimensions)."""
+    shared = sum(value in d.by_name for d in odd.dimensions) > 1
+    bare = sum(c.isalpha() for c in value) < 3 or value.casefold() in {"yes", "no", "true", "false", "none", "other", "unknown"}
+    return f"{plain(dimension)}: {plain(value)}" if shared or bare else plain(value)
+
+
+def value_names(odd: Odd, values: Mapping[str, str], dims: Iterable[str] | None = None) -> list[str]:
+    """Names of some values of a slice, in the order of the ODD."""
+    wanted = set(values if dims is None else dims)
+    return [value_name(odd, d, v) for d, v in values.items() if d in wanted]
+
+
+def short_name(odd: Odd, e: Explanation) -> str:
+    """A slice by its rarest values, in the order of the ODD."""
+    rarest = sorted(e.exposures, key=lambda x: x.p)[:NAMED]
+    return " · ".join(value_names(odd, e.values, [x.dimension for x in rarest]))
+
+
+def headline(result: RankResult) -> Text:
+    """The finding: the slice on rank 1 and why."""
+    ranking = result.ranking
+    if not len(ranking):
+        slices = f"{ranking.search.space:,}"
+        if ranking.where:
+            return fill("Nothing is missing under this filter: all {n} slices in it were tested.", n=slices)
+        return fill("Nothing is missing: all {n} slices of the ODD were tested.", n=slices)
+    e = explain(ranking, 0)
+    name, exposure = mark(short_name(ranking.odd, e)), _figure(e.exposure)
+    if e.decisive is None:
+        failed = "no tested slice is similar enough to judge by" if not e.neighbours else "none of its neighbours has failed"
+        return fill("Test {s} next: its exposure is {x}, and {f}.", s=name, x=exposure, f=failed)
+    return fill(
+        "Test {s} next: its exposure is {x}, and its decisive neighbour, at similarity {sim}, has an error of {err}.",
+        s=name,
+        x=exposure,
+        sim=f"{e.decisive.similarity:.2f}",
+        err=f"{e.decisive.error:.0%}",
+    )
+
+
+def provenance(table: SavedTable, result: RankResult) -> Text:
+    """n, interval, digests and exclusions behind the headline."""
+    ranking, source = result.ranking, result.manifest["input"]
+    search = ranking.search
+    parts = [f"Exact over {search.candidates:,} missing of {search.space:,} slices in {_seconds(search.seconds)}"]
+    if ranking.where:
+        parts[0] += f" (fixed: {fixed(tuple(ranking.where.items()))})"
+    why = explain(ranking, 0).decisive if len(ranking) else None
+    if why is not None:
+        weak = ", provisional" if why.provisional else ""
+        parts.append(f"Decisive neighbour: n = {why.n:,}{weak}, 95 % interval {why.low:.0%} to {why.high:.0%}")
+    parts += [*_support(ranking), *_left_out(table, ranking, source)]
+    end = fill("Table {t}, ODD {o}, {m} similarity", t=code(table.digest[:6]), o=code(ranking.odd.hash[:6]), m=ranking.similarity["mode"])
+    return fill("{parts}.", parts=join([*parts, end], ". "))
+
+
+def _support(ranking: Ranking) -> list[str]:
+    evidence = ranking.evidence
+    weak, aside, out = int(evidence.provisional.sum()), len(evidence.set_aside.n), []
+    if weak:
+        out.append(
+            f"{weak:,} of {ranking.search.observed:,} tested slices have fewer than {evidence.threshold:,} samples (provisional) "
+            "and count as observed"
+        )
+    if aside:
+        out.append(
+            f"{aside:,} tested slices with {evidence.set_aside.total:,} samples, each with fewer than {evidence.threshold:,}, "
+            "were set to count as missing and are left out of every share and neighbour"
+        )
+    return out
+
+
+def _left_out(table: SavedTable, ranking: Ranking, source: Mapping[str, Any]) -> list[str]:
+    out = [f"{source.get('rejected', 0):,} of {source.get('rows', 0):,} rows were rejected"]
+    if source.get("other_models"):
+        out[0] += f", {source['other_models']:,} are of other models"
+    outside = ranking.evidence.outside
+    if outside.total:
+        out.append(f"{outside.total:,} samples in {len(outside.n):,} slices outside the ODD are left out")
+    if table.n_assumed:
+        out.append("n was assumed, not counted, so intervals are only as good as that assumption")
+    return out
+
+
+def _figure(x: float) -> str:
+    """Two significant digits, without an exponent down to a millionth."""
+    return f"{x:.1e}" if 0 < x < 1e-6 else f"{x:.{max(2, 1 - _exponent(x))}f}" if x else "0"
+
+
+def _exponent(x: float) -> int:
+    return int(f"{x:e}".partition("e")[2])
+
+
+def _seconds(s: float) -> str:
+    return f"{s:.2f} s" if s >= 0.01 else "under 0.01 s"
+
+
+def caveats(ranking: Ranking) -> list[str]:
+    """What a reader must know before taking the order for more than it is."""
+    k = len(ranking)
+    rare = float(ranking.w_rare.min()), float(ranking.w_rare.max())
+    risk = float(ranking.w_nb.min()), float(ranking.w_nb.max())
+    spread = [high / low if low > 0 else float("inf") for low, high in (rare, risk)]
+    if k < 2:
+        order = ""
+    elif risk[0] == risk[1]:
+        order = f" All have the same 1 + ε̂ = {risk[0]:.4f}, so among them rarity alone makes the order."
+    elif spread[1] > spread[0]:
+        order = f" 1 + ε̂ runs from {risk[0]:.4f} to {risk[1]:.4f}, so the order is mostly that of the neighbours' error."
+    else:
+        order = f" 1 + ε̂ runs from {risk[0]:.4f} to {risk[1]:.4f}, so rarity makes most of the order."
+    out = [f"Rarity w_rare runs from {rare[0]:.4f} to {rare[1]:.4f} over the {k:,} slices listed.{order}"] if k > 1 else []
+    return [
+        *out,
+        "Exposure multiplies shares of this table as if its dimensions were independent. It says how seldom a combination was tested, "
+        "not how seldom it is met on the road.",
+    ]
