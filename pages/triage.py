@@ -1,50 +1,52 @@
-"""Where it fails: errors among what was tested, and what was hardly tested."""
+"""Where it fails: errors among what was tested, each with n and interval, and what was hardly tested."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pandas as pd
 import streamlit as st
 
-from core.scoring import Failure
-from pages.shared import results, shell, start, state
-from pages.shared.markup import code, fill, mark
+from core.odd import Odd
+from core.operators import Triage
+from core.plots import failure_frame, scale_end
+from core.storage import SavedTable
+from pages.shared import gaps_controls, results, shell, start, state, triage_parts
+from pages.shared.markup import Text, code, fill, mark
+from pages.shared.results import Filter
 from pages.shared.shell import Action
 
 NAME = "Where it fails"
 
 
-def frame(rows: Sequence[Failure]) -> pd.DataFrame:
-    """Failures as a table, numbers in percent."""
-    return pd.DataFrame(
-        [
-            {
-                "what": ", ".join(f"{d} = {v}" for d, v in zip(f.dimensions, f.values, strict=True)),
-                "error": 100 * f.error,
-                "low": 100 * f.low,
-                "high": 100 * f.high,
-                "n": f.n,
-                "slices": f.slices,
-                "lift": 100 * f.lift,
-            }
-            for f in rows
-        ],
-        columns=["what", "error", "low", "high", "n", "slices", "lift"],
-    )
+def headline(summary: Triage, odd: Odd) -> Text:
+    """The value with the highest lower bound, against all."""
+    if not summary.by_value:
+        return "No tested sample lies under this filter."
+    worst = summary.by_value[0]
+    label = odd.by_name[worst.dimensions[0]].label
+    if worst.low <= summary.error:
+        return fill(
+            "No value stands out: the error over all samples, {a}, lies inside the interval of the worst.", a=mark(f"{summary.error:.1%}")
+        )
+    return fill(
+        "With {v} ({d}), the error is {e}, against {a} over all samples.",
+        v=mark(worst.values[0]), d=label.lower(), e=mark(f"{worst.error:.1%}"), a=f"{summary.error:.1%}",
+    )  # fmt: skip
 
 
-def show(rows: Sequence[Failure], key: str) -> None:
-    """One sorted table of failures."""
-    percent = st.column_config.NumberColumn
-    config = {
-        "what": st.column_config.TextColumn("Value" if key == "values" else "Pair of values", width=380),
-        "error": st.column_config.ProgressColumn("Error", format="%.1f%%", min_value=0, max_value=100, width=130, color="#D55E00"),
-        "low": percent("95 % from", format="%.1f%%", width=90),
-        "high": percent("to", format="%.1f%%", width=80),
-        "lift": percent("Against all", format="%+.1f", width=100, help="Percentage points above the error over all samples."),
-    }
-    st.dataframe(frame(rows), hide_index=True, column_config=config, height=min(38 + 35 * len(rows), 420), key=f"table_{key}")
+def provenance(table: SavedTable, summary: Triage, where: Filter) -> Text:
+    """n, intervals, digest, and every sample and row that the numbers leave out."""
+    source, outside = results.provenance(table), results.triage(table).left_out
+    parts = []
+    if summary.by_value:
+        w = summary.by_value[0]
+        parts.append(f"{w.values[0]}: n = {w.n:,}, 95 % interval {w.low:.1%} to {w.high:.1%}.")
+        parts.append(f"All: n = {summary.n:,} in {summary.slices:,} slices, {summary.low:.1%} to {summary.high:.1%}.")
+    parts.append(f"Left out: {outside:,} samples outside the ODD,")
+    if where:
+        parts.append(f"{summary.left_out - outside:,} by the filter,")
+    parts.append(f"and {source.get('rejected', 0):,} of {source.get('rows', 0):,} rows at import.")
+    if table.n_assumed:
+        parts.append("n was assumed, not counted.")
+    return fill("{p} Table {t}, ODD {o}.", p=" ".join(parts), t=code(table.digest[:6]), o=code(table.odd_hash[:6]))
 
 
 shell.begin("pages/triage.py")
@@ -54,41 +56,32 @@ with shell.errors_as_card(NAME, "The failures could not be computed."):
         start.without_table(
             NAME,
             "No table yet, so no failure can be shown.",
-            "Here you will see under which values the model fails, each with n and interval.",
+            "Here you will see under which values, and pairs of values, the model fails, each with its n and interval.",
         )
-    summary = results.triage(current)
-    every = frame([*summary.by_value, *summary.by_pair]).to_csv(index=False).encode()
-    worst = summary.by_value[0] if summary.by_value else None
-    sentence = (
-        fill(
-            "With {v}, the model fails {e}, against {a} over all samples.",
-            v=mark(", ".join(worst.values)),
-            e=mark(f"{worst.error:.0%}"),
-            a=f"{summary.error:.0%}",
+    odd = state.seed_table(current).odd
+    head = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        where = gaps_controls.filters(odd, [odd.names[k] for k in odd.active] or list(odd.names))
+        shown = st.selectbox("Rows shown", triage_parts.SHOWN, key="shown", bind="query-params", width=110)
+    summary = results.triage(current, where)
+    with head:
+        file = lambda: failure_frame([*summary.by_value, *summary.by_pair], summary.error).to_csv(index=False)  # noqa: E731
+        download = Action("csv", "Download CSV", download=file, file_name="failures.csv", disabled=not summary.n)
+        shell.header(NAME, headline(summary, odd), provenance(current, summary, where), [download], synthetic=current.synthetic)
+    if summary.n:
+        shell.html(triage_parts.legend())
+        shell.note(
+            "Sorted by the lower end of the interval, so that few samples do not lead. Intervals are 95 % Wilson intervals, one at a time: "
+            f"of {len(summary.by_value) + len(summary.by_pair):,}, some miss their true value by chance."
         )
-        if worst
-        else "No sample lies inside the ODD."
-    )
-    basis = f"n = {worst.n:,}, 95 % interval {worst.low:.0%} to {worst.high:.0%}. " if worst else ""
-    prov = fill(
-        "{b}{n} samples in {s} slices; {o} samples outside the ODD are left out. Table {t}. "
-        "Sorted by the lower end of the interval; intervals are one at a time.",
-        b=basis, n=f"{summary.n:,}", s=f"{summary.slices:,}", o=f"{summary.left_out:,}", t=code(current.digest[:6]),
-    )  # fmt: skip
-    shell.header(
-        NAME, sentence, prov, [Action("csv", "Download CSV", download=every, file_name="failures.csv")], synthetic=current.synthetic
-    )
-    shell.section("Per value", f"{len(summary.by_value)} values with samples")
-    show(summary.by_value, "values")
-    shell.section("Per pair of values", f"{summary.pairs_tested} of {summary.pairs_possible} pairs were tested")
-    show(summary.by_pair, "pairs")
-    never = [c for c in summary.coverage if c.n == 0]
-    shell.section("Coverage per value", f"{len(never)} of {len(summary.coverage)} values have no sample")
-    coverage = pd.DataFrame([vars(c) for c in summary.coverage])
-    share = st.column_config.ProgressColumn("Share of samples", format="percent", min_value=0, max_value=1, width=150)
-    st.dataframe(
-        coverage,
-        hide_index=True,
-        column_config={"share": share, "possible": "slices of the ODD", "slices": "slices tested"},
-        key="coverage",
-    )
+        end = scale_end([*summary.by_value[:shown], *summary.by_pair[:shown]], summary.error)
+        left, right = st.columns(2, gap="large")
+        with left:
+            shell.section("Per value", f"{len(summary.by_value):,} values with samples")
+            triage_parts.intervals(summary.by_value, odd, summary, end, shown, "values")
+        with right:
+            shell.section("Per pair of values", f"{summary.pairs_tested:,} of {summary.pairs_possible:,} pairs were tested")
+            triage_parts.intervals(summary.by_pair, odd, summary, end, shown, "pairs")
+    else:
+        shell.empty("Clear a fixed value to see the failures elsewhere.")
+    triage_parts.coverage(summary, odd)
