@@ -120,7 +120,9 @@ def scale_note(report: CheckReport) -> None:
     if report.score is None:
         shell.note("A sample is right where the two answers are equal.")
     else:
-        shell.note(f"Scores were read as {SCALES[report.score.scale]}. {report.score.evidence} Choose another scale above if that is wrong.")
+        shell.note(
+            f"Scores were read as {SCALES[report.score.scale]}. {report.score.evidence} Choose another scale above if that is wrong."
+        )
 
 
 def readings(report: CheckReport) -> None:
