@@ -16,19 +16,18 @@ from pages.shared.shell import Action
 NAME = "Where it fails"
 
 
-def headline(summary: Triage, odd: Odd) -> Text:
+def headline(summary: Triage, odd: Odd, where: Filter) -> Text:
     """The value with the highest lower bound, against all."""
     if not summary.by_value:
         return "No tested sample lies under this filter."
     worst = summary.by_value[0]
     label = odd.by_name[worst.dimensions[0]].label
+    scope = "all samples under this filter" if where else "all samples"
     if worst.low <= summary.error:
-        return fill(
-            "No value stands out: the error over all samples, {a}, lies inside the interval of the worst.", a=mark(f"{summary.error:.1%}")
-        )
+        return fill("No value stands out: no interval lies above the error over {s}, {a}.", a=mark(f"{summary.error:.1%}"), s=scope)
     return fill(
-        "With {v} ({d}), the error is {e}, against {a} over all samples.",
-        v=mark(worst.values[0]), d=label.lower(), e=mark(f"{worst.error:.1%}"), a=f"{summary.error:.1%}",
+        "With {v} ({d}), the error is {e}, against {a} over {s}.",
+        v=mark(worst.values[0]), d=label.lower(), e=mark(f"{worst.error:.1%}"), a=f"{summary.error:.1%}", s=scope,
     )  # fmt: skip
 
 
@@ -58,16 +57,21 @@ with shell.errors_as_card(NAME, "The failures could not be computed."):
             "No table yet, so no failure can be shown.",
             "Here you will see under which values, and pairs of values, the model fails, each with its n and interval.",
         )
-    odd = state.seed_table(current).odd
+    odd, unknown = state.seed_table(current).odd, state.unknown_table()
     head = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         where = gaps_controls.filters(odd, [odd.names[k] for k in odd.active] or list(odd.names))
         shown = st.selectbox("Rows shown", triage_parts.SHOWN, key="shown", bind="query-params", width=110)
     summary = results.triage(current, where)
+    state.pin(current)
     with head:
         file = lambda: failure_frame([*summary.by_value, *summary.by_pair], summary.error).to_csv(index=False)  # noqa: E731
         download = Action("csv", "Download CSV", download=file, file_name="failures.csv", disabled=not summary.n)
-        shell.header(NAME, headline(summary, odd), provenance(current, summary, where), [download], synthetic=current.synthetic)
+        shell.header(NAME, headline(summary, odd, where), provenance(current, summary, where), [download], synthetic=current.synthetic)
+    if unknown:
+        shell.note(f'The address asks for the table "{unknown}", which is not in this workspace (any more); this is "{current.name}".')
+    if where:
+        shell.note(f"Only {gaps_controls.fixed(where)}.")
     if summary.n:
         shell.html(triage_parts.legend())
         shell.note(

@@ -25,7 +25,11 @@ MANY = 60
 def legend() -> Markup:
     """What the colours of the dots say."""
     line = Markup('<span class="od-bar" style="width:22px"><i style="width:100%;background:{}"></i></span><span>{}</span>')
-    kinds = [("var(--risk-mark)", "interval above the error over all samples"), ("var(--info)", "interval below it"), (GREY, "interval holds it")]
+    kinds = [
+        ("var(--risk-mark)", "interval above the error over all samples"),
+        ("var(--info)", "interval below it"),
+        (GREY, "interval holds it"),
+    ]
     items = [line.format(colour, text) for colour, text in kinds]
     items.append(Markup("<span>dashed: error over all samples</span>"))
     return Markup('<div class="od-legend">{}</div>').format(join(Markup("<div>{}</div>").format(i) for i in items))
