@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from core.errors import InputError, Problem
-from core.seed_table.dialect import Payload, Text, chunks, find_separator
+from core.seed_table.dialect import Payload, Stream, Text, chunks, find_separator, forget, lines
 from core.seed_table.raw import RawTable, broken_row, clean_header, factorise, numbers_without
 
 csv.field_size_limit(2**31 - 1)  # a long free text is no error
@@ -41,21 +41,6 @@ class Record:
     end: int
 
 
-def _lines(data: Payload, start: int) -> Iterator[tuple[bytes, int]]:
-    """Physical lines with their ends (LF, CRLF or CR), and the offset behind each."""
-    rest = b""
-    end = start
-    for piece in chunks(data, start):
-        lines = (rest + piece).splitlines(keepends=True)
-        # a CR at the very end may be the first half of a CRLF
-        rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
-        for line in lines:
-            end += len(line)
-            yield line, end
-    if rest:
-        yield rest, end + len(rest)
-
-
 def iterate(data: Payload, start: int, separator: str) -> Iterator[Record]:
     """Every record from `start` on, blank lines included."""
     taken: list[bytes] = []
@@ -63,7 +48,7 @@ def iterate(data: Payload, start: int, separator: str) -> Iterator[Record]:
 
     def feed() -> Iterator[str]:
         nonlocal end
-        for line, behind in _lines(data, start):
+        for line, behind in lines(data, start):
             end = behind
             taken.append(line)
             yield line.decode()
@@ -100,10 +85,10 @@ class Delimited:
 
     def read(self, columns: Sequence[str], limit: int | None = None) -> RawTable:
         """These columns of all records, or of the first `limit` ones."""
-        body = pa.py_buffer(memoryview(self.data)[self.start :]) if limit is None else pa.py_buffer(self._first(limit))
-        table, broken = self._parse(body, columns, threads=True)
+        data, start = (self.data, self.start) if limit is None else (self._first(limit), 0)
+        table, broken = self._parse(data, start, columns, threads=True)
         if broken:  # only the single-threaded parser knows record numbers
-            table, broken = self._parse(body, columns, threads=False)
+            table, broken = self._parse(data, start, columns, threads=False)
         rows = table.num_rows
         with ThreadPoolExecutor(2) as pool:  # arrow works without the interpreter lock
             read = dict(zip(columns, pool.map(lambda c: factorise(table[c]), columns), strict=True))
@@ -128,7 +113,7 @@ class Delimited:
                     yield record.fields, record.raw
             return
         number = 0
-        for line, _ in _lines(self.data, self.start):
+        for line, _ in lines(self.data, self.start):
             if line in (b"\n", b"\r\n", b"\r"):
                 continue
             number += 1
@@ -147,11 +132,11 @@ class Delimited:
             end = record.end
         return self.data[self.start : end]
 
-    def _parse(self, body: pa.Buffer, columns: Sequence[str], threads: bool) -> tuple[pa.Table, list[Problem]]:
+    def _parse(self, data: Payload, start: int, columns: Sequence[str], threads: bool) -> tuple[pa.Table, list[Problem]]:
         text = pa.dictionary(pa.int32(), pa.string())
         names = list(self.columns)
         needed = list(dict.fromkeys(columns)) or names[:1]
-        if not bytes(body[:64]).strip(b"\r\n") and not bytes(body).strip(b"\r\n"):
+        if not any(piece.strip(b"\r\n") for piece in chunks(data, start, 4096)):
             return pa.table({c: pa.array([], text) for c in names}), []
         broken: list[Problem] = []
         width = len(names)
@@ -165,7 +150,7 @@ class Delimited:
             broken.clear()
             try:
                 table = pacsv.read_csv(
-                    body,
+                    Stream(data, start),
                     pacsv.ReadOptions(column_names=names, use_threads=threads, block_size=block),
                     pacsv.ParseOptions(
                         delimiter=self.separator,
@@ -223,7 +208,7 @@ def open_delimited(text: Text, separator: str | None) -> tuple[Delimited, list[s
     body = header.end
     quoted = b'"' in bytes(text.data[start:body]) or any(b'"' in piece for piece in chunks(text.data, body))
     regular, multiline = _scan_quotes(text.data, body, separator) if quoted else (True, False)
-    if not regular or _may_have_blank_lines(text.data, body):
+    if not regular or _may_have_blanklines(text.data, body):
         more, multiline = _scan_exactly(text.data, body, separator)
         blank += more
     if blank:
@@ -260,10 +245,11 @@ def _scan_quotes(data: Payload, start: int, separator: str) -> tuple[bool, bool]
         if not (bounds[view[before[before >= 0]]].all() and bounds[view[after[after < len(view)]]].all()):
             return False, multiline
         parity = (parity + quotes.size) & 1
+        forget(data, start + low, start + low + _WINDOW)
     return parity == 0, multiline
 
 
-def _may_have_blank_lines(data: Payload, start: int) -> bool:
+def _may_have_blanklines(data: Payload, start: int) -> bool:
     """Whether two line ends follow each other, other than as CRLF."""
     view = np.frombuffer(data, np.uint8)[start - 1 :]
     for low in range(0, len(view), _WINDOW):

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from core.errors import InputError
 from core.seed_table.raw import Format
@@ -93,10 +94,53 @@ def load(path: Path) -> Payload:
         raise InputError(f'The file "{path}" cannot be read: {e.strerror or e}.') from e
 
 
-def chunks(data: Payload, start: int = 0) -> Iterator[bytes]:
+def forget(data: Payload, begin: int, end: int) -> None:
+    """Let go of mapped pages that were read, so that a big file does not stay in memory; they are read again if touched."""
+    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        begin -= begin % mmap.PAGESIZE
+        data.madvise(mmap.MADV_DONTNEED, begin, min(end, len(data)) - begin)
+
+
+def chunks(data: Payload, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
     """The bytes from `start` on, a few megabytes at a time."""
-    for i in range(start, len(data), CHUNK):
-        yield data[i : i + CHUNK]
+    for i in range(start, len(data), size):
+        yield data[i : i + size]
+        forget(data, i, i + size)
+
+
+def lines(data: Payload, start: int) -> Iterator[tuple[bytes, int]]:
+    """Physical lines with their ends (LF, CRLF or CR), and the offset behind each."""
+    rest = b""
+    end = start
+    for piece in chunks(data, start):
+        found = (rest + piece).splitlines(keepends=True)
+        # a CR at the very end may be the first half of a CRLF
+        rest = found.pop() if found and not found[-1].endswith(b"\n") else b""
+        for line in found:
+            end += len(line)
+            yield line, end
+    if rest:
+        yield rest, end + len(rest)
+
+
+class Stream(io.RawIOBase):
+    """The bytes from `start` on as a file to read once, front to back, without keeping what was read."""
+
+    def __init__(self, data: Payload, start: int = 0) -> None:
+        super().__init__()
+        self._data, self._at = data, start
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as there are bytes."""
+        piece = self._data[self._at : self._at + len(buffer)]
+        buffer[: len(piece)] = piece
+        forget(self._data, self._at, self._at + len(piece))
+        self._at += len(piece)
+        return len(piece)
 
 
 def _spooled(pieces: Iterator[bytes]) -> Payload:
@@ -123,7 +167,7 @@ def unpack(data: Payload) -> tuple[Payload, bool]:
             while piece := f.read(CHUNK):
                 total += len(piece)
                 if total > MAX_UNPACKED:
-                    raise InputError(f"The gzip file unpacks to more than {_size(MAX_UNPACKED)}; split it or store it as Parquet.")
+                    raise InputError(f"The gzip file unpacks to more than {size_text(MAX_UNPACKED)}; split it or store it as Parquet.")
                 yield piece
 
     try:
@@ -150,7 +194,7 @@ def binary_format(data: Payload) -> Format | None:
         if not any(e.filename == "xl/workbook.xml" for e in entries):
             raise InputError(f"This is a zip archive that is no Excel workbook. Unpack it first; readable are {READABLE}.")
         if sum(e.file_size for e in entries) > MAX_UNPACKED:
-            raise InputError(f"The workbook unpacks to more than {_size(MAX_UNPACKED)}; store the table as CSV or Parquet.")
+            raise InputError(f"The workbook unpacks to more than {size_text(MAX_UNPACKED)}; store the table as CSV or Parquet.")
         return "excel"
     for magic, kind in _FOREIGN:
         if head.startswith(magic):
@@ -168,9 +212,9 @@ def to_utf8(data: Payload, encoding: str | None = None) -> Text:
     mark, marked = next(((m, e) for m, e in _BOMS if head.startswith(m)), (b"", ""))
     if encoding is not None:
         try:
-            b"".decode(encoding)
+            b"text".decode(encoding, "replace")
             name = codecs.lookup(encoding).name.replace("iso8859-1", "latin-1").removesuffix("-sig")
-        except LookupError as e:
+        except (LookupError, UnicodeError) as e:  # no such codec, or one that does not make text of bytes
             raise InputError(f'Unknown encoding "{encoding}". Usual ones: utf-8, utf-16, latin-1, cp1252.') from e
         if marked and (name == marked or name == marked[:6]):
             name = marked
@@ -292,5 +336,6 @@ def find_separator(sample: str) -> str:
     return next((s for s in (",", *SEPARATORS) if s not in sample), ",")
 
 
-def _size(n: int) -> str:
+def size_text(n: int) -> str:
+    """A number of bytes as people say it."""
     return f"{n / 1024**3:.3g} GB" if n >= 1024**3 else f"{n / 1024**2:.3g} MB"

@@ -135,6 +135,12 @@ class ColumnBuilder:
         """Append one cell."""
         self._codes.append(-1 if text is None else self._seen.setdefault(text, len(self._seen)))
 
+    def put(self, row: int, text: str | None) -> None:
+        """Append the cell of a row, counted from 0; the rows left out before it get empty cells."""
+        if len(self._codes) != row:
+            self.pad(row)
+        self._codes.append(-1 if text is None else self._seen.setdefault(text, len(self._seen)))
+
     def pad(self, rows: int) -> None:
         """Append empty cells until there are `rows`."""
         if len(self._codes) < rows:

@@ -84,7 +84,7 @@ class TableFile:
                 writer.writerow([number, reason, *[""] * len(fields), record])
             else:
                 writer.writerow([number, reason, *record, *([""] if broken else [])])
-        return out.getvalue().encode()
+        return out.getvalue().encode(errors="replace")  # JSON can spell half a surrogate pair
 
 
 def open_table(

@@ -156,7 +156,7 @@ def test_sheets_can_be_chosen_and_a_wrong_one_is_named() -> None:
     assert "2 sheets" in " ".join(file.notes)
     with pytest.raises(InputError, match="its sheets: empty, results"):
         open_table(as_excel(), "x.xlsx", sheet="other")
-    with pytest.raises(InputError, match="No sheet"):
+    with pytest.raises(InputError, match="is empty"):
         open_table(as_excel(), "x.xlsx", sheet="empty")
 
 
