@@ -17,7 +17,7 @@ from core.scoring import ScoringParameters, explain
 from core.similarity import MODES
 from core.storage import SavedTable
 from pages.shared import gaps_explanation, results, shell, start, state
-from pages.shared.gaps_controls import RANK, View, clear_filters, controls, fix_cell, parameters
+from pages.shared.gaps_controls import RANK, View, clear_filters, controls, fix_cell, ignored, parameters
 from pages.shared.gaps_text import headline, provenance
 from pages.shared.jobs import Job
 from pages.shared.markup import Markup, Text, code, fill, support_legend
@@ -61,7 +61,7 @@ def heat_map(table: SavedTable, result: RankResult, view: View) -> None:
         return
     counts = pair_counts(state.seed_table(table), ranking.codes, view.rows, view.columns, dict(view.where))
     names = ranking.odd.by_name
-    holds = f"; {counts.holding:,} hold a top-{len(ranking)} slice" if len(ranking) else ""
+    holds = f"; {counts.holding:,} {'holds' if counts.holding == 1 else 'hold'} a top-{len(ranking)} slice" if len(ranking) else ""
     shell.section(
         f"Coverage, {names[view.rows].label.lower()} × {names[view.columns].label.lower()}",
         f"{counts.untested:,} of {counts.pairs:,} pairs have no samples{holds}; click a cell to fix its values, again to free them",
@@ -83,7 +83,10 @@ def short_hash(*parts: object) -> str:
 def position(count: int) -> int:
     """0-based rank of the slice that the URL asks for, within the list."""
     wanted = st.query_params.get(RANK, "1")
-    return min(max(int(wanted) if wanted.isascii() and wanted.isdecimal() else 1, 1), count) - 1
+    rank = min(max(int(wanted) if wanted.isascii() and wanted.isdecimal() else 1, 1), count)
+    if wanted != str(rank):
+        st.query_params[RANK] = str(rank)
+    return rank - 1
 
 
 def choose_row(key: str) -> None:
@@ -120,9 +123,9 @@ def ranked_table(result: RankResult, params: ScoringParameters, view: View, tabl
         "ε̂": bar(format="%.3f", min_value=0.0, max_value=kappa, width=88, color=VERMILLION, help=f"Neighbour error, from 0 to {kappa:g}."),
         **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label, width=_width(odd.by_name[d].label, frame[f"d {d}"])) for d in dims},
         "E": number("Exposure", format="%.6f", width=78),
-        "sim": number("Decisive: similarity", format="%.3f", width=120, help="Of the neighbour with the largest similarity × error."),
-        "error": number("its error", format="%.3f", width=66),
-        "n": number("its n", width=46),
+        "sim": number("Decisive sim", format="%.3f", width=90, help="Similarity of the neighbour with the largest similarity × error."),
+        "error": number("error", format="%.3f", width=60, help="Error of that neighbour."),
+        "n": number("n", width=44, help="Samples of that neighbour."),
     }
     key = f"ranked_{short_hash(table.id, params, view.mode, view.top, view.where)}"
     chosen = position(len(ranking))
@@ -182,7 +185,7 @@ def agreement(table: SavedTable, params: ScoringParameters, view: View) -> None:
         )
 
 
-def loading(place: DeltaGenerator, body: DeltaGenerator, table: SavedTable, size: int) -> Callable[[Job], None]:
+def loading(place: DeltaGenerator, below: DeltaGenerator, table: SavedTable, size: int) -> Callable[[Job], None]:
     """Head and bar while a ranking is computed; the widgets above keep their state."""
     bar = None
 
@@ -192,7 +195,7 @@ def loading(place: DeltaGenerator, body: DeltaGenerator, table: SavedTable, size
             with place.container():
                 prov = fill("You can leave this page; the work goes on and its result is kept. Table {t}.", t=code(table.digest[:6]))
                 head(f"Ranking {size:,} slices.", prov, table)
-            with body.container():
+            with below.container():
                 bar = st.empty()
                 shell.html(Markup('<div class="od-wait"><div></div><div></div></div>'))
         results.bar(job, bar)
@@ -211,25 +214,30 @@ with shell.errors_as_card(NAME, "The ranking did not run."):
             "tested slices most similar to them.",
         )
     seed = state.seed_table(current)
-top, bar_of_controls, body = st.empty(), st.container(horizontal=True, vertical_alignment="bottom", gap="small"), st.empty()
-unknown = state.unknown_table()
+top, bar_of_controls = st.empty(), st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+waiting, body = st.empty(), st.container()
+unknown, dropped = state.unknown_table(), ignored(seed.odd)
 try:
     with bar_of_controls:
         view = controls(seed)
         params = parameters()
         agreement(current, params, view)
     space = seed.odd.base_space.size
-    result = results.ranking(current, params, view.mode, view.top, view.where, loading(top, body, current, space))
+    result = results.ranking(current, params, view.mode, view.top, view.where, loading(top, waiting, current, space))
 except OddysseyError as e:
+    waiting.empty()
     with top.container():
         head("The ranking did not run.", fill("Table {t}, ODD {o}.", t=code(current.digest[:6]), o=code(seed.odd.hash[:6])), current)
-    with body.container():
+    with body:
         shell.error_card(e)
     st.stop()
+waiting.empty()
 state.pin(current)
 with top.container():
     head(headline(result), provenance(current, result), current, result)
-with body.container():
+with body:
+    if dropped:
+        shell.note(f"The address asks for {', '.join(dropped)}, which cannot be had for this table; it was left out of this view.")
     if unknown:
         shell.note(f'The address asks for the table "{unknown}", which is not in this workspace (any more); this is "{current.name}".')
     if len(result.ranking):

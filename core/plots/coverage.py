@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import altair as alt
@@ -19,6 +19,8 @@ CELL = "cell"
 MOST_ROWS, MOST_COLUMNS = 24, 14
 """A heat map with more values than this cannot be read; the rest is counted, and said."""
 HEIGHT, NARROWEST, WIDEST = 30, 46, 104
+LETTER, LONGEST = 5.5, 170
+"""Mean width of a letter, and the longest label, px."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +98,14 @@ def _drawn(top: npt.NDArray[np.int64], n: npt.NDArray[np.int64], most: int) -> l
     return sorted(order[:most].tolist())
 
 
-def coverage_map(counts: PairCounts, k: int, dark: bool = False, width: int = 600) -> alt.LayerChart:
+def coverage_map(counts: PairCounts, k: int, dark: bool = False, width: int = 630) -> alt.LayerChart:
     """Heat map of samples: cividis on a log scale, hatched zero cells, outlined cells with a recommended slice.
 
     Args:
         counts: The counts.
         k: Length of the ranking, for the tooltip.
         dark: Whether the theme is dark.
-        width: Room for the cells, px; they are never narrower than `NARROWEST`.
+        width: Room for cells and labels, px; cells are never narrower than `NARROWEST`.
     """
     data = counts.frame.assign(
         log=np.log10(counts.frame["n"].clip(lower=1)),
@@ -113,10 +115,14 @@ def coverage_map(counts: PairCounts, k: int, dark: bool = False, width: int = 60
         seen=np.where(counts.frame["inside"], 1.0, 0.3),
     )
     ys, xs = list(dict.fromkeys(data["y"])), list(dict.fromkeys(data["x"]))
-    cell = min(max(width // len(xs), NARROWEST), WIDEST)
+    room = width - min(round(LETTER * max(map(len, ys))), LONGEST) - 20
+    cell = min(max(room // len(xs), NARROWEST), WIDEST)
+    slanted = LETTER * max(map(len, xs)) > cell - 2
+    if slanted:  # the last label leans out at the right
+        cell = min(max((room - 60) // len(xs), NARROWEST), WIDEST)
     base = alt.Chart(data).encode(
-        x=alt.X("x:N", sort=xs, axis=_heading(xs, cell)),
-        y=alt.Y("y:N", sort=ys, axis=axis(labelPadding=8, labelLimit=170, labelFontSize=12)),
+        x=alt.X("x:N", sort=xs, axis=_heading(slanted)),
+        y=alt.Y("y:N", sort=ys, axis=axis(labelPadding=8, labelLimit=LONGEST, labelFontSize=12)),
     )
     return (
         alt.layer(*_layers(base, float(data["log"].max()), cell, dark), _target(base, counts, k, cell))
@@ -126,11 +132,10 @@ def coverage_map(counts: PairCounts, k: int, dark: bool = False, width: int = 60
     )
 
 
-def _heading(names: Sequence[str], cell: int) -> alt.Axis:
+def _heading(slanted: bool) -> alt.Axis:
     """Labels above the columns, slanted where they would run into each other."""
-    slanted = max(map(len, names)) * 6.2 > cell - 4
     turn = {"labelAngle": -35, "labelAlign": "left"} if slanted else {"labelAngle": 0}
-    return axis(orient="top", labelPadding=8, labelLimit=170, labelFontSize=11.5, **turn)
+    return axis(orient="top", labelPadding=8, labelLimit=LONGEST, labelFontSize=11.5, **turn)
 
 
 def _layers(base: alt.Chart, high: float, cell: int, dark: bool) -> list[alt.Chart]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import streamlit as st
@@ -17,7 +18,17 @@ TOPS = (20, 50, 100, 500)
 PAPER = ScoringParameters()
 RANK = "rank"
 """Query parameter of the slice that is explained."""
-_SUPPORT = "min_support"
+PROVISIONAL = ("observed", "missing")
+RANGES: dict[str, tuple[float, float]] = {
+    "min_support": (0, 1e9),
+    "alpha": (0.001, 1e9),
+    "tau": (0.01, 1),
+    "gamma": (0, 1e9),
+    "kappa": (0.01, 1),
+    "m": (1, 50),
+    "theta": (0, 1),
+}
+"""What can be entered for a parameter; `ScoringParameters` has the last word."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,38 @@ def first_rank() -> None:
     st.query_params.pop(RANK, None)
 
 
+def ignored(odd: Odd) -> list[str]:
+    """What the address asks for and cannot have here, in words; call it before the controls, which clear it from the address.
+
+    Streamlit drops such a parameter without a word, and a shared link would then show something else than it says.
+    """
+    dims = [odd.names[k] for k in odd.active] or list(odd.names)
+    labels = [odd.by_name[d].label for d in dims]
+    allowed: dict[str, Collection[str]] = {
+        "similarity": MODES,
+        "top": [str(t) for t in TOPS],
+        "rows": labels,
+        "columns": labels,
+        "provisional": PROVISIONAL,
+        **{f"w_{d}": named(v.name for v in odd.by_name[d].base).values() for d in dims},
+    }
+    out = []
+    for key in st.query_params:
+        values = st.query_params.get_all(key)
+        if key in allowed or key.startswith("w_"):
+            out += [f"{key} = {v}" for v in values if v not in allowed.get(key, ())]
+        elif key in RANGES:
+            out += [f"{key} = {v}" for v in values if not _within(v, *RANGES[key])]
+    return out
+
+
+def _within(text: str, low: float, high: float) -> bool:
+    try:
+        return low <= float(text) <= high
+    except ValueError:
+        return False
+
+
 def controls(seed: SeedTable) -> View:
     """Show the controls but for the parameters, side by side in the caller's container."""
     odd = seed.odd
@@ -62,12 +105,12 @@ def controls(seed: SeedTable) -> View:
         help=f"How alike two slices are. Usual for this ODD: {usual.mode} ({usual.reason}). text compares the wording of whole slices, as "
         "the paper does; calibrated and factored add up tables of values made from it; exact counts equal values.",
     )
-    top = st.selectbox("Show", TOPS, key="top", bind="query-params", format_func="top {}".format, on_change=first_rank, width=104)
-    rows = st.selectbox("Rows", dims, key="rows", bind="query-params", format_func=labels.__getitem__, width=168)
+    top = st.selectbox("Show top", TOPS, key="top", bind="query-params", on_change=first_rank, width=92)
+    rows = st.selectbox("Rows", dims, key="rows", bind="query-params", format_func=labels.__getitem__, width=156)
     rest = [d for d in dims if d != rows] or dims
     usual_column = "environment" if "environment" in rest else rest[0]
     columns = st.selectbox(
-        "Columns", rest, rest.index(usual_column), key="columns", bind="query-params", format_func=labels.__getitem__, width=168
+        "Columns", rest, rest.index(usual_column), key="columns", bind="query-params", format_func=labels.__getitem__, width=156
     )
     where = filters(odd, dims)
     return View(None if mode == usual.mode else mode, mode, top, rows, columns, where)
@@ -119,12 +162,12 @@ def parameters() -> ScoringParameters:
         InputError: A parameter is out of range.
     """
     changed = sum(st.session_state.get(k, v) != v for k, v in PAPER.as_dict().items())
-    with st.popover(f"Scoring ({changed} changed)" if changed else "Scoring"):
+    with st.popover(f"Scoring ({changed})" if changed else "Scoring"):
         st.button("Reset to the paper's", key="reset", on_click=_reset, disabled=not changed)
-        support = _number(_SUPPORT, "Minimum support: samples, or a share below 1", value=float(PAPER.min_support), min_value=0.0, step=1.0)
+        support = _number("min_support", "Minimum support: samples, or a share below 1", 1.0)
         provisional = st.segmented_control(
             "Slices below it count as",
-            ["observed", "missing"],
+            PROVISIONAL,
             default="observed",
             required=True,
             key="provisional",
@@ -134,20 +177,28 @@ def parameters() -> ScoringParameters:
         )
         left, right = st.columns(2)
         with left:
-            alpha = _number("alpha", "α, smoothing", value=PAPER.alpha, min_value=0.001, step=0.5)
-            gamma = _number("gamma", "γ, weight of rarity", value=PAPER.gamma, min_value=0.0, step=0.5)
-            m = _number("m", "m, neighbours", value=PAPER.m, min_value=1, max_value=50, step=1)
+            alpha = _number("alpha", "α, smoothing", 0.5)
+            gamma = _number("gamma", "γ, weight of rarity", 0.5)
+            m = _number("m", "m, neighbours", 1)
         with right:
-            tau = _number("tau", "τ, range of exposure", value=PAPER.tau, min_value=0.01, max_value=1.0, step=0.1)
-            kappa = _number("kappa", "κ, cap of the error", value=PAPER.kappa, min_value=0.01, max_value=1.0, step=0.1)
-            theta = _number("theta", "θ, least similarity", value=PAPER.theta, min_value=0.0, max_value=1.0, step=0.05)
+            tau = _number("tau", "τ, range of exposure", 0.1)
+            kappa = _number("kappa", "κ, cap of the error", 0.1)
+            theta = _number("theta", "θ, least similarity", 0.05)
     return ScoringParameters(alpha, tau, gamma, kappa, int(m), theta, support, provisional)
 
 
-def _number(name: str, label: str, **options: float) -> float:
-    whole = isinstance(options["value"], int)
-    value = st.number_input(
-        label, key=name, bind="query-params", format="%d" if whole else "%g", required=True, on_change=first_rank, **options
+def _number(name: str, label: str, step: float) -> float:
+    kind, (low, high) = type(step), RANGES[name]
+    value: float = st.number_input(
+        label,
+        min_value=kind(low),
+        max_value=kind(high),
+        value=kind(PAPER.as_dict()[name]),
+        step=step,
+        format="%d" if kind is int else "%g",
+        key=name,
+        bind="query-params",
+        on_change=first_rank,
     )
     return value
 
@@ -155,7 +206,7 @@ def _number(name: str, label: str, **options: float) -> float:
 def _reset() -> None:
     first_rank()
     for name, value in PAPER.as_dict().items():
-        st.session_state[name] = float(value) if name == _SUPPORT else value
+        st.session_state[name] = float(value) if name == "min_support" else value
 
 
 def fixed(where: Filter) -> str:

@@ -98,8 +98,8 @@ def _basis(e: Explanation) -> str:
     if why is None:
         return "No neighbour failed, so the score is the rarity alone." if e.neighbours else ""
     cap = f"The cap κ = {kappa:g} took effect" if e.capped else f"ε̂ is below its cap κ = {kappa:g}"
-    weak = ", which is provisional" if why.provisional else ""
+    samples = f"{why.n:,} {'sample' if why.n == 1 else 'samples'}{' (provisional)' if why.provisional else ''}"
     return (
-        f"{cap}. It rests on one neighbour, the decisive one (largest similarity × error), with {why.n:,} samples{weak}: "
-        f"an error from {why.low:.0%} to {why.high:.0%} is compatible with them (95 % Wilson interval)."
+        f"{cap}. It rests on one neighbour, the decisive one (largest similarity × error), with {samples}: "
+        f"an error from {why.low:.0%} to {why.high:.0%} is compatible with {'it' if why.n == 1 else 'them'} (95 % Wilson interval)."
     )
