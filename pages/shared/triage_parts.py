@@ -51,7 +51,7 @@ def coverage(summary: Triage, odd: Odd) -> None:
     rows = [c for c in summary.coverage if c.possible]
     never = sum(c.n == 0 for c in rows)
     hidden = len(summary.coverage) - len(rows)
-    sub = f"{never} of {len(rows)} values have no sample" + (f"; {hidden} values that the filter excludes are not listed" if hidden else "")
+    sub = f"{never} of {len(rows)} values have no sample" + (f"; not listed: {hidden} excluded by the filter" if hidden else "")
     shell.section("Coverage per value", sub)
     if len(rows) > MANY:
         _as_frame(rows, odd)

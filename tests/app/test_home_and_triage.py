@@ -113,7 +113,7 @@ def test_a_filter_in_the_address_changes_numbers_and_is_told(store: Store, show:
     text = html(show(TRIAGE, w_time="night"))
     assert "50 by the filter" in text
     assert "against 80.0% over all samples under this filter" in text
-    assert "1 values that the filter excludes are not listed" in text
+    assert "not listed: 1 excluded by the filter" in text
 
 
 def test_a_filter_without_a_sample_leaves_a_way_back(store: Store, show: Callable[..., AppTest]) -> None:

@@ -119,3 +119,18 @@ def test_a_deleted_demo_table_comes_back_on_the_next_load() -> None:
     gone = operators.load_demo(store)[0]
     store.tables.delete(gone.id)
     assert operators.load_demo(store)[0].digest == gone.digest
+
+
+@pytest.mark.parametrize("model", DEMO_MODELS)
+def test_the_inventory_by_source_and_question_type_counts_every_row(model: str) -> None:
+    # SliceNav, Table 5, for our own data: counted here from the text of the file.
+    dims = [built_in().names[k] for k in built_in().active]
+    samples: Counter[tuple[str, str]] = Counter()
+    slices: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
+    for r in rows("seed_table.csv"):
+        if r["model"] == model:
+            samples[r["dataset"], r["qa_type"]] += 1
+            slices[r["dataset"], r["qa_type"]].add(tuple(r[d] for d in dims))
+    got = {(x.source, x.qa_type): (x.rows, x.slices) for x in checked("seed_table.csv", model).inventory}
+    assert got == {k: (samples[k], len(slices[k])) for k in samples}
+    assert len(got) == 3
