@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -118,9 +119,9 @@ def controls(seed: SeedTable) -> View:
 
 def filters(odd: Odd, dims: list[str]) -> Filter:
     """A choice of values per dimension, in the URL as `w_<dimension>`; pages that filter share it."""
-    active = sum(bool(st.session_state.get(f"w_{d}")) for d in dims)
+    active = sum(bool(st.session_state.get(f"w_{d}", st.query_params.get(f"w_{d}"))) for d in dims)
     chosen = {}
-    with st.popover(f"Fixed values ({active})" if active else "Fixed values"):
+    with st.popover(f"Fixed values ({active})" if active else "Fixed values", key="fixed_values"):
         st.button("Clear all", key="clear", on_click=clear_filters, args=(dims,), disabled=not active)
         for d in dims:
             values = named(v.name for v in odd.by_name[d].base)
@@ -161,8 +162,8 @@ def parameters() -> ScoringParameters:
     Raises:
         InputError: A parameter is out of range.
     """
-    changed = sum(st.session_state.get(k, v) != v for k, v in PAPER.as_dict().items())
-    with st.popover(f"Scoring ({changed})" if changed else "Scoring"):
+    changed = sum(_now(k, v) != v for k, v in PAPER.as_dict().items())
+    with st.popover(f"Scoring ({changed})" if changed else "Scoring", key="scoring"):
         st.button("Reset to the paper's", key="reset", on_click=_reset, disabled=not changed)
         support = _number("min_support", "Minimum support: samples, or a share below 1", 1.0)
         provisional = st.segmented_control(
@@ -201,6 +202,16 @@ def _number(name: str, label: str, step: float) -> float:
         on_change=first_rank,
     )
     return value
+
+
+def _now(name: str, default: Any) -> Any:
+    """What a parameter is set to, also in the run that opens a link, before its widget has read the address."""
+    text = st.query_params.get(name, "")
+    if name in st.session_state or not text:
+        return st.session_state.get(name, default)
+    if name == "provisional":
+        return text if text in PROVISIONAL else default
+    return float(text) if _within(text, *RANGES[name]) else default
 
 
 def _reset() -> None:

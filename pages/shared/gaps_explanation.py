@@ -38,7 +38,8 @@ def steps(e: Explanation) -> list[tuple[Text, Text, Text]]:
     p = e.parameters
     a = p["alpha"]
     lines: list[tuple[Text, Text, Text]] = [
-        (f"P {_cut(plain(x.value))}", f"({x.count:,}+{a:g}) / ({x.total:,}+{a * x.values:g})", f"{x.p:.6f}") for x in e.exposures
+        (f"P{k} {_cut(plain(x.value))}", f"({x.count:,}+{a:g}) / ({x.total:,}+{a * x.values:g})", f"{x.p:.6f}")
+        for k, x in enumerate(e.exposures, 1)
     ]
     why = e.decisive
     nobody = "no neighbour failed" if e.neighbours else "no neighbour"
