@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -185,22 +183,28 @@ def agreement(table: SavedTable, params: ScoringParameters, view: View) -> None:
         )
 
 
-def loading(place: DeltaGenerator, below: DeltaGenerator, table: SavedTable, size: int) -> Callable[[Job], None]:
-    """Head and bar while a ranking is computed; the widgets above keep their state."""
-    bar = None
+class Waiting:
+    """Head and bar while a ranking is computed. Nothing is drawn before it is needed, so that quick rankings do not flicker."""
 
-    def show(job: Job) -> None:
-        nonlocal bar
-        if bar is None:
-            with place.container():
-                prov = fill("You can leave this page; the work goes on and its result is kept. Table {t}.", t=code(table.digest[:6]))
-                head(f"Ranking {size:,} slices.", prov, table)
-            with below.container():
-                bar = st.empty()
+    def __init__(self, top: DeltaGenerator, below: DeltaGenerator, table: SavedTable, size: int) -> None:
+        self.top, self.below, self.table, self.size = top, below, table, size
+        self.drawn: list[DeltaGenerator] = []
+
+    def show(self, job: Job) -> None:
+        """Tell how far the work is."""
+        if not self.drawn:
+            self.drawn = [self.top.empty(), self.below.empty(), self.below.empty()]
+            with self.drawn[0].container():
+                prov = fill("You can leave this page; the work goes on and its result is kept. Table {t}.", t=code(self.table.digest[:6]))
+                head(f"Ranking {self.size:,} slices.", prov, self.table)
+            with self.drawn[2].container():
                 shell.html(Markup('<div class="od-wait"><div></div><div></div></div>'))
-        results.bar(job, bar)
+        results.bar(job, self.drawn[1])
 
-    return show
+    def clear(self) -> None:
+        """Make room for the result."""
+        for place in self.drawn:
+            place.empty()
 
 
 shell.begin("pages/ranked_gaps.py")
@@ -214,26 +218,26 @@ with shell.errors_as_card(NAME, "The ranking did not run."):
             "tested slices most similar to them.",
         )
     seed = state.seed_table(current)
-top, bar_of_controls = st.empty(), st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-waiting, body = st.empty(), st.container()
+top, bar_of_controls = st.container(), st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+body = st.container()
+waiting = Waiting(top, body, current, seed.odd.base_space.size)
 unknown, dropped = state.unknown_table(), ignored(seed.odd)
 try:
     with bar_of_controls:
         view = controls(seed)
         params = parameters()
         agreement(current, params, view)
-    space = seed.odd.base_space.size
-    result = results.ranking(current, params, view.mode, view.top, view.where, loading(top, waiting, current, space))
+    result = results.ranking(current, params, view.mode, view.top, view.where, waiting.show)
 except OddysseyError as e:
-    waiting.empty()
-    with top.container():
+    waiting.clear()
+    with top:
         head("The ranking did not run.", fill("Table {t}, ODD {o}.", t=code(current.digest[:6]), o=code(seed.odd.hash[:6])), current)
     with body:
         shell.error_card(e)
     st.stop()
-waiting.empty()
+waiting.clear()
 state.pin(current)
-with top.container():
+with top:
     head(headline(result), provenance(current, result), current, result)
 with body:
     if dropped:
