@@ -12,7 +12,7 @@ from pages.shared import shell
 from pages.shared.gaps_text import caveats, value_names
 from pages.shared.markup import Text, arithmetic, chip, fill, join, strong, table, tags
 
-_LONGEST = 17
+_LONGEST = 15
 
 
 def show(e: Explanation, ranking: Ranking) -> None:
