@@ -11,9 +11,18 @@ import pytest
 from core import operators
 from core.settings import Settings
 from core.storage import open_store
+from tests.conftest import start_server, stop_server
 
 pytestmark = pytest.mark.browser
 REAL = Path(__file__).parents[3] / "shared" / "data" / "bench2drive" / "uniad_base_routes.csv"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of this file's own: its tests save tables, and that of the session stays empty for the tests of empty pages."""
+    running = start_server(tmp_path_factory.mktemp("server"))
+    yield running
+    stop_server(running)
 
 
 def workspace_of(server):

@@ -14,6 +14,7 @@ def test_every_page_opens_on_an_empty_workspace(server, open_tab, entry, width, 
     tab = open_tab(width=width, theme=theme)
     address = "" if entry is ENTRIES[0] else entry.address
     page = tab.open(f"{server.url}/{address}")
+    assert "No table yet" in page.locator(".od-workspace").inner_text()  # else a test left something behind
     assert entry.title in page.locator(".od-eyebrow").inner_text()
     assert page.locator(".od-workspace").is_visible()
     ground = page.evaluate("() => getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor")
@@ -32,6 +33,7 @@ def test_a_deep_link_on_a_fresh_server_keeps_its_parameters(fresh_server, tab, e
     page = tab.open(f"{fresh_server().url}/{entry.address}?x=1&y=a&y=b")
     page.wait_for_url("**?x=1&y=a&y=b")
     tab.settle()
+    assert "No table yet" in page.locator(".od-workspace").inner_text()  # else a test left something behind
     assert entry.title in page.locator(".od-eyebrow").inner_text()
     assert page.locator(".od-workspace").is_visible()
     tab.check()
