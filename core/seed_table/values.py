@@ -17,8 +17,9 @@ SAFE_DISTANCE = 2
 
 
 def normal(text: str) -> str:
-    """The text without case and without a difference between space, hyphen and underscore."""
-    return re.sub(r"[\s_\-]+", " ", text).strip().casefold()
+    """The text without case and without a difference between space, hyphen and underscore; a minus sign before a digit stays."""
+    sign = "-" if re.match(r"\s*-\s*\.?\d", text) else ""
+    return sign + re.sub(r"[\s_\-]+", " ", text).strip().casefold()
 
 
 @dataclass(frozen=True)
