@@ -1,152 +1,137 @@
-"""Seed tables: upload a table of results, map its columns, check every row, save; keep several, compare, delete with undo."""
+"""Seed tables: import a file of results, decide on every doubtful row, save; and keep, compare and delete what was saved."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import streamlit as st
 
 from core import operators
-from core.errors import OddysseyError
-from core.operators import Prepared
-from core.plots import value_rows
-from core.seed_table import CheckReport
-from pages.shared import seed_decisions, seed_draft, seed_mapping, seed_saved, shell, state
-from pages.shared.markup import Text, code, fill, mark
-from pages.shared.seed_draft import Import
+from core.errors import InputError, OddysseyError
+from core.odd import Odd
+from core.operators import DEMO_TABLE, ImportChoices
+from core.seed_table import CheckReport, TableFile
+from pages.shared import seed_decisions, seed_draft, seed_form, seed_head, seed_saved, seed_side, shell, state
+from pages.shared.markup import fill, mark
+from pages.shared.seed_draft import OpenImport
+from pages.shared.seed_head import NAME, Outcome
 from pages.shared.shell import Action
 
-NAME = "Seed tables"
-TYPES = ["csv", "tsv", "txt", "xlsx", "parquet", "jsonl", "json", "gz"]
+NEEDED = "Needed: one column for each dimension of the ODD, such as weather or time, and a score. One row an answer, or a slice with its n."
 
 
-def without_draft() -> None:
-    """Saved tables and the way to a new one."""
-    tables, current = state.tables(), state.current_table()
-    sentence: Text = (
-        f"{len(tables)} tables are saved; add one, or compare two." if tables else "No table yet. Upload one, or try the sample."
-    )
-    if (
-        shell.header(
-            NAME,
-            sentence,
-            "One row per answer, or one row per slice with its number of samples.",
-            [Action("sample", "Try the sample table")],
-        )
-        == "sample"
-    ):
-        state.choose_table(operators.load_demo(state.store())[0].id)
-        st.rerun()
-    if tables:
-        seed_saved.listing(tables, current)
-    seed_saved.bin_of_deleted(tables)
-    shell.section("New table", "CSV, TSV, Excel, Parquet or JSON Lines, also gzipped; kept in the workspace from the first moment")
-    upload = st.file_uploader("File", type=TYPES, key="upload", label_visibility="collapsed")
-    if upload is not None:
-        seed_draft.begin(upload.name, upload.getvalue())
-        st.rerun()
-    drafts = state.store().drafts.open()
-    for d in drafts[:5]:
-        if st.button(f"Resume the import of {d.decisions.get('name', 'a table')} ({d.saved_at:%Y-%m-%d %H:%M} UTC)", key=f"resume_{d.id}"):
-            st.query_params[seed_draft.PARAM] = d.id
+def upload() -> None:
+    """The uploader and the sample; whatever is chosen is kept in the workspace at once."""
+    shell.section("New table", "CSV, TSV, Excel, Parquet, JSON Lines, also gzipped")
+    place = st.session_state.get("seed.upload", 0)
+    file = st.file_uploader("Table of results", key=f"seed.file.{place}", label_visibility="collapsed")
+    sample = DEMO_TABLE.is_file() and st.button("Use the sample", key="seed.sample", help="Made-up results of two models")
+    if file is not None or sample:
+        with shell.errors_as_card(changed="Nothing was imported."):
+            seed_draft.start(*((file.name, file.getvalue()) if file is not None else (DEMO_TABLE.name, DEMO_TABLE.read_bytes())))
+            st.session_state["seed.upload"] = place + 1
             st.rerun()
 
 
-def headline(report: CheckReport) -> Text:
-    """What was read and what is open."""
-    untested = [v.name for d in report.odd.dimensions if d.active for v in d.base if not _rows(report, d.name, v.name)]
-    end = fill(", and {n} declared values, such as {v}, have no rows at all.", n=len(untested), v=mark(untested[0])) if untested else "."
-    return fill("{r} rows read, {b} need a decision{e}", r=f"{report.rows:,}", b=mark(f"{report.rejected.size:,}"), e=end)
+def overview() -> None:
+    """The page without an import."""
+    tables, used = state.tables(), state.current_table()
+    if used is None:
+        shell.header(NAME, "No table yet. Upload results, or start with the sample.", NEEDED)
+    else:
+        kept = "1 table is" if len(tables) == 1 else f"{len(tables)} tables are"
+        said = fill("{kept} kept; the one in use is {name}.", kept=kept, name=mark(used.name))
+        about = f"{sum(t.total for t in tables):,} samples in all. A saved table never changes; a new import makes a new one."
+        action = Action("rank", "Rank its gaps", "primary", page="pages/ranked_gaps.py")
+        shell.header(NAME, said, about, [action], synthetic=any(t.synthetic for t in tables))
+    seed_saved.show_undo()
+    seed_saved.show_saved(tables)
+    upload()
+    seed_saved.show_unfinished()
+    seed_saved.show_bin()
 
 
-def _rows(report: CheckReport, dim: str, value: str) -> int:
-    k = report.odd.names.index(dim)
-    return int(report.seed.n[report.seed.codes[:, k] == report.odd.codec.code_of[k][value]].sum())
-
-
-def rejected(p: Prepared, report: CheckReport) -> bytes:
-    """The rejected rows as they stand in the file, with the reasons."""
-    return operators.rejected_rows(p, report)
-
-
-def right_column(report: CheckReport) -> None:
-    """Rows per value, sources and warnings."""
-    shell.section("Samples per value", f"{report.seed.total:,} samples, same scale throughout")
-    shell.note(f"{report.observed:,} of {report.odd.base_space.size:,} combinations occur. A value without samples keeps its place.")
-    for k in report.odd.active:
-        d = report.odd.dimensions[k]
-        shell.note(d.label)
-        st.altair_chart(value_rows(report.seed, d.name, shell.dark()), width="stretch", key=f"rows_{d.name}")
-    seed_mapping.inventory(report)
-
-
-def importing(draft: Import) -> None:
-    """The steps of one import."""
-    key, head = draft.id, st.container()
-    with shell.errors_as_card(NAME, "The file cannot be read."):
-        file = seed_draft.opened(draft)
-    left, right = st.columns([0.64, 0.36], gap="large")
-    decisions = dict(draft.decisions)
-    report, p = None, None
-    with left:
-        dialect = ", ".join(x for x in (file.dialect.format, file.dialect.encoding, file.dialect.compression, file.dialect.sheet) if x)
-        shell.section("1 File", f"{file.name}, {file.size:,} bytes, {dialect}")
-        for text in file.notes:
-            shell.note(text)
-        try:
-            decisions |= seed_mapping.odd_step(file, decisions, key)
-            p = seed_draft.prepared(file, decisions)
-            decisions |= seed_mapping.columns_step(file, p, decisions, key)
-            draft.save(decisions)
-            p = seed_draft.prepared(file, decisions)
-            report = seed_draft.checked(p)
-            seed_mapping.scale_note(report)
-            seed_mapping.readings(report)
-            before = (decisions.get("value_map") or {}, decisions.get("added") or {})
-            decisions |= seed_decisions.step(p, report, decisions, key)
-            changed = before != (decisions["value_map"], decisions["added"])
-            draft.save(decisions)
-            if changed:
-                st.rerun()
-        except OddysseyError as e:
-            shell.error_card(e, "Nothing was changed. Mend it above; the file and your decisions are kept.")
-    with head:
-        _head(draft, p, report)
-    if report is not None:
-        with right:
-            for text in (*p.notes, *report.warnings):  # type: ignore[union-attr]
-                shell.note(text)
-            right_column(report)
-
-
-def _head(draft: Import, p: Prepared | None, report: CheckReport | None) -> None:
-    back = Action("back", "Back")
-    if report is None or p is None:
-        if shell.header(NAME, "This file needs a decision before it can be checked.", "Nothing is lost.", [back]) == "back":
-            seed_draft.leave()
-            st.rerun()
+def importing(held: OpenImport) -> None:
+    """The page with an open import: questions at the left, what came of them at the right, the head filled last."""
+    top = st.container()
+    if seed_draft.conflict(held):
+        with top:
+            shell.header(NAME, "Another tab changed this import.", "What that tab saved is kept; nothing was overwritten.")
         return
-    actions = [back]
-    if report.rejected.size:
-        actions.append(Action("rejected", "Rejected rows", download=lambda: rejected(p, report), file_name="rejected_rows.csv"))
-    actions.append(Action("save", f"Save {report.accepted:,} rows", "primary", disabled=not report.accepted))
-    prov = fill("{f}, sha256 {s}. {a} rows will be used, {o} belong to other models. Nothing is dropped until you save.", f=p.file.name,
-                s=code(p.file.sha256[:12]), a=f"{report.accepted:,}", o=f"{report.other_models:,}")  # fmt: skip
-    clicked = shell.header(NAME, headline(report), prov, actions)
-    if clicked == "back":
-        seed_draft.leave()
-        st.rerun()
-    if clicked == "save":
-        with shell.errors_as_card():
-            name = p.file.name.rsplit(".", 1)[0] + (f", {report.plan.model}" if report.plan.model else "")
-            saved = operators.save_table(state.store(), state.store().tables.free_name(name), p, report, upload_sha=draft.sha)
-            seed_draft.close(draft)
-            state.choose_table(saved.id)
-            st.rerun()
+    left, right = st.columns([0.64, 0.36], gap="large")
+    with left:
+        c, out = questions(held, seed_draft.opened(held.sha, held.choices.file_name, held.choices.sheet))
+    with right:
+        if out.shown is not None:
+            seed_side.show_side(out.shown)
+        else:
+            shell.empty("Rows per value stand here once every dimension has a column and the score is known.")
+    held = seed_draft.keep(held, c)
+    with top:
+        seed_head.show_head(held, out)
+
+
+def questions(held: OpenImport, file: TableFile) -> tuple[ImportChoices, Outcome]:
+    """The left side. Blocks are laid out first and filled as soon as what they show is known."""
+    one, two = st.columns([0.46, 0.54], gap="medium")
+    wide, columns, form, problems = st.container(), st.container(), st.container(), st.container()
+    with one:
+        shell.section("1 File")
+        seed_form.how_read(file)
+        c = seed_form.ask_name(held, file, held.choices)
+    with two:
+        shell.section("2 ODD")
+        c = seed_form.ask_odd(held, file, c, wide)
+    with form:
+        c = seed_form.ask_scores(held, file, c)
+    out = Outcome(file)
+    try:
+        odd = operators.odd_of(file, c, state.store())
+        c = seed_form.column_choices(held, odd, c)
+        with form:
+            c, out = check(held, file, odd, c)
+    except OddysseyError as e:
+        out = replace(out, error=e)
+    if out.odd is not None:
+        with two:
+            seed_form.about_odd(out.odd, out.shown)
+        with columns:
+            seed_form.show_columns(held, file, out.odd, c, out.shown)
+    with problems:
+        if out.error is not None:
+            shell.error_card(seed_form.in_words_of_the_page(out.error), "The file and all decisions are kept.")
+        if out.shown is not None:
+            out = replace(out, found=seed_decisions.open_fixes(out.shown, c))
+            c = seed_decisions.show_decisions(held, file, out.shown, out.found, c)
+    return c, out
+
+
+def check(held: OpenImport, file: TableFile, odd: Odd, c: ImportChoices) -> tuple[ImportChoices, Outcome]:
+    """Checks each chosen model. The scale is recognised first, then asked about, and what was said counts."""
+
+    def run(choices: ImportChoices) -> Outcome:
+        try:
+            if choices.plan.assume_n is None and st.session_state.get(held.key("unit")) == "assumed":
+                raise InputError('n is unknown. Name the number of samples behind each row under "A row is".')
+            reports = {m: seed_draft.checked(file, odd, choices, m) for m in c.models or ("",)}
+        except OddysseyError as e:
+            return Outcome(file, odd, {}, error=e)
+        return Outcome(file, odd, reports, next(iter(reports.values())))
+
+    out = run(c.model_copy(update={"plan": c.plan.model_copy(update={"scale": None})}))
+    c = seed_form.ask_scale(held, c, out.shown)
+    out = out if c.plan.scale is None else run(c)
+    if len(out.reports) > 1:
+        model = seed_form.ask_shown(held, list(out.reports))
+        shown: CheckReport | None = out.reports.get(model, out.shown)
+        out = replace(out, shown=shown)
+    return c, out
 
 
 shell.begin("pages/seed_tables.py")
-with shell.errors_as_card(NAME, "The saved tables could not be read."):
-    current_draft = seed_draft.current()
-    if current_draft is None:
-        without_draft()
+with shell.errors_as_card(NAME, "This import cannot be shown.", "Nothing was changed."):
+    now = seed_draft.current()
+    if now is None:
+        overview()
     else:
-        importing(current_draft)
+        importing(now)

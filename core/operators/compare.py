@@ -1,10 +1,10 @@
-"""Two tables of one ODD side by side: what each tested, and where the error differs."""
+"""Two seed tables side by side: which slices both hold, and where the second one fails more."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
 
 from core.errors import InputError
 from core.scoring import wilson
@@ -12,63 +12,77 @@ from core.seed_table import SeedTable
 
 
 @dataclass(frozen=True)
-class Difference:
-    """One slice that both tables tested; intervals are 95 % Wilson intervals of the error."""
+class SidePair:
+    """A slice that both tables hold.
 
-    values: tuple[str, ...]
-    n_a: int
-    error_a: float
-    low_a: float
-    high_a: float
-    n_b: int
-    error_b: float
-    low_b: float
-    high_b: float
+    Attributes:
+        slice: Its values by dimension.
+        n: Samples in the first and in the second table.
+        error: Error rates.
+        low: Lower ends of their Wilson intervals.
+        high: Upper ends.
+        change: Second error minus first; above 0 the second table is worse.
+        change_low: Lower end of the 95 % interval of the change (Newcombe's, made of the two Wilson intervals).
+        change_high: Its upper end.
+    """
 
-    @property
-    def change(self) -> float:
-        """Error of b minus error of a."""
-        return self.error_b - self.error_a
-
-    @property
-    def apart(self) -> bool:
-        """Whether the two intervals do not touch."""
-        return self.low_b > self.high_a or self.low_a > self.high_b
+    slice: Mapping[str, str]
+    n: tuple[int, int]
+    error: tuple[float, float]
+    low: tuple[float, float]
+    high: tuple[float, float]
+    change: float
+    change_low: float
+    change_high: float
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two tables of one ODD.
+    """Two tables compared.
 
     Attributes:
-        both: Slices that both tested, largest rise of the error first.
-        only_a, only_b: Slices that one of them tested.
-        error_a, error_b: Mean error over the slices that both tested, weighted by their samples; NaN without any.
+        both: Slices in both, the largest worsening first.
+        only_first: Number of slices of the first table alone.
+        only_second: Number of slices of the second table alone.
+        same_odd: Whether both rest on the same ODD; otherwise slices are matched by the names of their values.
+        n_assumed: Whether counts of either were named by a person, so that intervals rest on that.
     """
 
-    both: tuple[Difference, ...]
-    only_a: int
-    only_b: int
-    error_a: float
-    error_b: float
+    both: tuple[SidePair, ...]
+    only_first: int
+    only_second: int
+    same_odd: bool
+    n_assumed: bool
 
 
-def compare(a: SeedTable, b: SeedTable) -> Comparison:
+def compare(first: SeedTable, second: SeedTable) -> Comparison:
     """Compares two tables slice by slice.
 
     Raises:
-        InputError: They rest on different ODDs, so that their slices are not the same things.
+        InputError: Their dimensions differ, so that their slices are not the same things.
     """
-    if a.odd.hash != b.odd.hash:
-        raise InputError(f"The tables rest on different ODDs ({a.odd.hash[:6]} and {b.odd.hash[:6]}), so their slices cannot be compared.")
-    shared, at_a, at_b = np.intersect1d(a.ids, b.ids, assume_unique=True, return_indices=True)
-    names = a.odd.codec.names(a.codes[at_a])
-    dims = a.odd.active or tuple(range(len(a.odd.names)))
-    rows = []
-    for values, i, j in zip(names, at_a.tolist(), at_b.tolist(), strict=True):
-        ea, na, eb, nb = float(a.error[i]), int(a.n[i]), float(b.error[j]), int(b.n[j])
-        rows.append(Difference(tuple(values[k] for k in dims), na, ea, *wilson(ea, na), nb, eb, *wilson(eb, nb)))
-    mean = [float(np.average(t.error[at], weights=t.n[at])) if shared.size else float("nan") for t, at in ((a, at_a), (b, at_b))]
-    return Comparison(
-        tuple(sorted(rows, key=lambda d: (-d.change, d.values))), len(a.ids) - shared.size, len(b.ids) - shared.size, mean[0], mean[1]
-    )
+    names = first.odd.names
+    if set(names) != set(second.odd.names):
+        raise InputError(
+            f"These tables cannot be compared: one has the dimensions {', '.join(names)}, the other {', '.join(second.odd.names)}."
+        )
+    one, two = _rows(first, names), _rows(second, names)
+    both = [_pair(dict(zip(names, s, strict=True)), one[s], two[s]) for s in one if s in two]
+    both.sort(key=lambda p: (-p.change, tuple(p.slice.values())))
+    assumed = first.n_assumed or second.n_assumed
+    return Comparison(tuple(both), len(one) - len(both), len(two) - len(both), first.odd.hash == second.odd.hash, assumed)
+
+
+def _rows(table: SeedTable, names: tuple[str, ...]) -> dict[tuple[str, ...], tuple[int, float]]:
+    order = [table.odd.names.index(d) for d in names]
+    slices = table.odd.codec.names(table.codes)
+    return {tuple(s[k] for k in order): (n, e) for s, n, e in zip(slices, table.n.tolist(), table.error.tolist(), strict=True)}
+
+
+def _pair(values: Mapping[str, str], a: tuple[int, float], b: tuple[int, float]) -> SidePair:
+    (n1, e1), (n2, e2) = a, b
+    (l1, u1), (l2, u2) = wilson(e1, n1), wilson(e2, n2)
+    change = e2 - e1
+    low = change - math.hypot(e2 - l2, u1 - e1)
+    high = change + math.hypot(u2 - e2, e1 - l1)
+    return SidePair(values, (n1, n2), (e1, e2), (l1, l2), (u1, u2), change, low, high)

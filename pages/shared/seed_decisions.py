@@ -1,74 +1,104 @@
-"""Step 4 of an import: rows that cannot be used as they are, grouped by problem."""
+"""Rows that need a decision: one line a problem, safe corrections checked, guesses not."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from core.operators import Prepared
-from core.seed_table import EXCLUDE, CheckReport, Rejection
-from pages.shared import shell
-from pages.shared.markup import table
+from core import operators
+from core.operators import ADD, LEAVE_OUT, Fix, ImportChoices
+from core.seed_table import CheckReport, TableFile
+from pages.shared import seed_draft, shell
+from pages.shared.seed_draft import OpenImport
+from pages.shared.seed_form import MOST
 
-SHOWN = 25
-LEAVE, ADD, OUT = "decide later", "add to the ODD", "leave out"
-
-
-def numbers(rows: Sequence[int]) -> str:
-    """A few record numbers in words."""
-    first = ", ".join(f"{i:,}" for i in rows[:3])
-    return first + (f" and {len(rows) - 3:,} more" if len(rows) > 3 else "")
+LINES = 200
 
 
-def step(p: Prepared, report: CheckReport, old: dict[str, Any], key: str) -> dict[str, Any]:
-    """Show the problems and return value map and added values with what was just decided."""
-    value_map = {d: dict(m) for d, m in (old.get("value_map") or {}).items()}
-    added = {d: list(v) for d, v in (old.get("added") or {}).items()}
-    dims = {c: d for d, c in report.plan.columns.items()}
-    open_ones = [r for r in report.rejections if r.problem.kind in ("unknown_value", "ambiguous_value") and r.problem.column in dims]
-    others = [r for r in report.rejections if r not in open_ones]
-    shell.section(
-        "4 Rows that need a decision",
-        f"{report.rejected.size:,} rows, {len(report.rejections)} problems; guesses are never applied unasked",
+def open_fixes(report: CheckReport, c: ImportChoices) -> tuple[Fix, ...]:
+    """Problems of a report that are still to be decided."""
+    return tuple(f for f in operators.fixes(report) if f.key not in c.left_out)
+
+
+def show_decisions(held: OpenImport, file: TableFile, report: CheckReport, found: Sequence[Fix], c: ImportChoices) -> ImportChoices:
+    """The table of problems; returns the choices with what is marked, and applies it on a click."""
+    odd = report.odd
+    rows = operators.undecided(found).size
+    shown = found[:LINES]
+    head, act = st.columns([0.62, 0.38], vertical_alignment="center")
+    with head:
+        many = f"{rows:,} rows, {len(found):,} problems; guesses start unchecked" if found else "none"
+        shell.section("4 Rows that need a decision", many)
+    if not found:
+        shell.note("Every row is either read or left out knowingly.")
+        _download(held, file, report, c)
+        return _take_back(held, c)
+    key = held.key("fixes." + hashlib.sha256("\0".join(f.key for f in shown).encode()).hexdigest()[:12])
+    start = st.session_state.setdefault(key + ".base", [c.pending.get(f.key, (f.safe, f.use if f.dimension else LEAVE_OUT)) for f in shown])
+    base = pd.DataFrame(
+        [(tick, f.rows, f.numbers.size, f.column, f.got, use or None, f.why) for f, (tick, use) in zip(shown, start, strict=True)],
+        columns=["Fix", "Rows", "n", "Column", "Got", "Use", "Why"],
+    ).astype({"Use": "string"})
+    values = [v for d in dict.fromkeys(f.dimension for f in found if f.dimension) for v in odd.by_name[d].by_name]
+    options = list(dict.fromkeys([*(f.use for f in shown if f.use), *values]))[:MOST]
+    options += [*([ADD] if values and c.odd != "infer" else []), LEAVE_OUT]
+    edited = st.data_editor(
+        base,
+        key=key,
+        hide_index=True,
+        row_height=34,
+        height=min(35 + 34 * len(shown), 480),
+        disabled=["Rows", "n", "Column", "Got", "Why"],
+        column_config={
+            "Fix": st.column_config.CheckboxColumn(width=48),
+            "Rows": st.column_config.TextColumn(width=134),
+            "n": st.column_config.NumberColumn(width=48),
+            "Column": st.column_config.TextColumn(width=92),
+            "Got": st.column_config.TextColumn(width=90),
+            "Use": st.column_config.SelectboxColumn(options=options, width=120),
+            "Why": st.column_config.TextColumn(width=150),
+        },
     )
-    if not report.rejections:
-        shell.note("None: every row can be used.")
-    safe = [r for r in open_ones if r.safe]
-    if safe and st.button(f"Apply {len(safe)} safe corrections", key=f"{key}_safe", help="Slips of a letter or two."):
-        for r in safe:
-            value_map.setdefault(dims[r.problem.column], {})[r.problem.got] = r.problem.suggestion
-    for i, r in enumerate(open_ones[:SHOWN]):
-        _decide(r, dims[r.problem.column], p, value_map, added, f"{key}_{i}_{r.problem.got}", str(old.get("odd")))
-    if len(open_ones) > SHOWN:
-        shell.note(
-            f"{len(open_ones) - SHOWN:,} more values are not in the ODD; they are left out unless you decide. The download names them all."
+    marks = [(bool(t), "" if pd.isna(u) else str(u)) for t, u in zip(edited["Fix"], edited["Use"], strict=True)]
+    pending = {f.key: m for f, m in zip(shown, marks, strict=True) if m != (f.safe, f.use if f.dimension else LEAVE_OUT)}
+    c = c.model_copy(update={"pending": pending})
+    chosen = [(f, use) for f, (tick, use) in zip(shown, marks, strict=True) if tick]
+    if len(found) > LINES:
+        shell.note(f"The first {LINES} of {len(found):,} problems are shown; the download has every row.")
+    with act, st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button(f"Apply {len(chosen):,} checked", key=held.key("apply"), disabled=not chosen):
+            with shell.errors_as_card(changed="No decision was applied; all marks are still there."):
+                seed_draft.keep(held, c.with_decided(operators.decide(odd, chosen, c.decided)), redraw=True)
+    _download(held, file, report, c)
+    return _take_back(held, c)
+
+
+def _download(held: OpenImport, file: TableFile, report: CheckReport, c: ImportChoices) -> None:
+    """The rejected rows as a file, unchanged, each with its reasons."""
+    if report.rejected.size:
+        prepared = operators.prepared_for(file, report.odd, c, report.plan.model)
+        st.download_button(
+            f"Download {report.rejected.size:,} rejected rows",
+            lambda: operators.rejected_rows(prepared, report),
+            "rejected_rows.csv",
+            "text/csv",
+            on_click="ignore",
+            key=held.key("rejected"),
+            help="As they stand in the file, with the reasons",
         )
-    if others:
-        rows = [
-            (numbers(r.numbers.tolist()), f"{r.numbers.size:,}", r.problem.column, r.problem.got[:40], r.problem.allowed)
-            for r in others[:SHOWN]
-        ]
-        shell.html(table(["Rows", "n", "Column", "Got", "Allowed"], rows, right=(1,)))
-        if len(others) > SHOWN:
-            shell.note(f"{len(others) - SHOWN:,} more problems; the download names them all.")
-    if any(value_map.values()) and st.button("Undo all decisions on values", key=f"{key}_undo"):
-        value_map, added = {}, {}
-    return {"value_map": value_map, "added": added}
 
 
-def _decide(
-    r: Rejection, dim: str, p: Prepared, value_map: dict[str, dict[str, str]], added: dict[str, list[str]], key: str, kind: str
-) -> None:
-    names = [v.name for v in p.odd.by_name[dim].values]
-    options = [LEAVE, *sorted(names, key=lambda n: n != r.problem.suggestion), OUT, *([ADD] if kind != "infer" else [])]
-    hint = f"; nearest: {r.problem.suggestion} ({r.why})" if r.problem.suggestion else ""
-    label = f'{r.problem.column}: "{r.problem.got}" in {r.numbers.size:,} rows ({numbers(r.numbers.tolist())}){hint}'
-    choice = st.selectbox(label, options[:200], key=key)
-    if choice == ADD:
-        added.setdefault(dim, []).append(r.problem.got)
-    elif choice == OUT:
-        value_map.setdefault(dim, {})[r.problem.got] = EXCLUDE
-    elif choice != LEAVE:
-        value_map.setdefault(dim, {})[r.problem.got] = choice
+def _take_back(held: OpenImport, c: ImportChoices) -> ImportChoices:
+    d = c.decided
+    said = [f"{text} → {use or 'left out'}" for m in d.value_map.values() for text, use in m.items()]
+    said += [f"{v} added to the ODD" for vs in d.added.values() for v in vs]
+    said += [f"{k.replace('|', ': ').replace('_', ' ')}, left out" for k in d.left_out]
+    if said:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            shell.note("Decided: " + "; ".join(said[:12]) + (f" and {len(said) - 12} more" if len(said) > 12 else "") + ".")
+            if st.button(f"Take back {len(said)}", key=held.key("take_back"), type="tertiary"):
+                seed_draft.keep(held, c.with_decided(operators.Decided({}, {}, ())), redraw=True)
+    return c

@@ -1,100 +1,176 @@
-"""The saved tables: use, compare, delete with undo."""
+"""The saved tables: use, rename, delete and restore, compare; and the imports that were not finished."""
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from core.operators.compare import compare
+from core import operators
+from core.errors import OddysseyError
 from core.storage import SavedTable
-from pages.shared import shell, state
-from pages.shared.markup import chip, code, table
+from pages.shared import seed_draft, shell, state
+from pages.shared.markup import Markup, chip, code, fill, join, strong, tags
+from pages.shared.markup import table as plain_table
+
+_DELETED, _ERROR = "seed.deleted", "seed.error"
+_LINES = 12
 
 
-def listing(tables: tuple[SavedTable, ...], current: SavedTable | None) -> None:
-    """One row per table with what can be done to it."""
-    shell.section("Saved tables", f"{len(tables)}; results always say which one they rest on")
-    rows = []
-    for t in tables:
-        name = shell_join(t, current)
-        rows.append(
-            (
-                name,
-                t.model,
-                f"{t.total:,}",
-                f"{t.rows:,}",
-                code(t.digest[:6]),
-                code(t.odd_hash[:6]),
-                t.created_at.strftime("%Y-%m-%d %H:%M"),
+def show_saved(tables: tuple[SavedTable, ...]) -> None:
+    """Everything that is kept, with what can be done to it."""
+    error = st.session_state.pop(_ERROR, None)
+    if error is not None:
+        shell.error_card(error)
+    if tables:
+        shell.section("Saved tables", f"{len(tables):,}")
+        current = state.current_table()
+        for t in tables:
+            _line(t, current is not None and t.id == current.id)
+        if len(tables) > 1:
+            _compare(tables)
+
+
+def _line(t: SavedTable, used: bool) -> None:
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"od-table-{t.id}"):
+        marks = [chip("in use", "info")] if used else []
+        marks += [chip("n assumed", "wait")] if t.n_assumed else []
+        marks += [chip("synthetic", "outline")] if t.synthetic else []
+        line = fill("{n} samples in {k} slices, table {d}, saved {at}", n=f"{t.total:,}", k=f"{t.rows:,}", d=code(t.digest[:6]),
+                    at=f"{t.created_at:%Y-%m-%d %H:%M}")  # fmt: skip
+        line = fill("Model {m}: ", m=t.model) + line if t.model else line
+        with st.container(width="stretch"):
+            shell.html(Markup('<p class="od-note">{} {}<br>{}</p>').format(strong(t.name), join(marks, " "), line))
+        if st.button("Use", key=f"use-{t.id}", disabled=used, help="Rank the gaps of this table"):
+            state.choose_table(t.id)
+            st.rerun()
+        with st.popover("Rename"):
+            name = st.text_input("New name", t.name, key=f"name-{t.id}", max_chars=120)
+            if st.button("Rename", key=f"rename-{t.id}"):
+                _do(lambda: state.store().tables.rename(t.id, name))
+        if st.button("Delete", key=f"delete-{t.id}", help="Puts it into the bin"):
+            st.session_state[_DELETED] = t.id
+            _do(lambda: state.store().tables.delete(t.id))
+
+
+def _do(action) -> None:
+    try:
+        action()
+    except OddysseyError as e:
+        st.session_state[_ERROR] = e
+    st.rerun()
+
+
+def show_undo() -> None:
+    """Take back the last deletion of this session."""
+    deleted = st.session_state.get(_DELETED)
+    if not deleted:
+        return
+    t = state.store().tables.get(deleted)
+    if not t.deleted:
+        del st.session_state[_DELETED]
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="od-undo"):
+        shell.note(fill("{name} lies in the bin.", name=strong(t.name)))
+        if st.button("Undo", key="undo-delete"):
+            del st.session_state[_DELETED]
+            _do(lambda: state.store().tables.restore(t.id))
+
+
+def show_bin() -> None:
+    """The deleted tables, which can all be restored."""
+    gone = [t for t in state.store().tables.list(include_deleted=True) if t.deleted]
+    if not gone:
+        return
+    with st.expander(f"Bin ({len(gone)})"):
+        for t in gone:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                shell.note(
+                    fill("{name}, {n} samples, deleted {at}", name=strong(t.name), n=f"{t.total:,}", at=f"{t.changed_at:%Y-%m-%d %H:%M}")
+                )
+                if st.button("Restore", key=f"restore-{t.id}"):
+                    name = state.store().tables.free_name(t.name)
+                    _do(lambda t=t, name=name: state.store().tables.restore(t.id, name))
+
+
+def show_unfinished() -> None:
+    """Imports that were neither saved nor discarded, and the one that was just discarded."""
+    _undo_discard()
+    drafts = state.store().drafts.open()
+    if not drafts:
+        return
+    shell.section("Unfinished imports", "kept with every decision until you save or discard them")
+    for d in drafts[:20]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            name = d.decisions.get("file_name") or d.upload_sha[:6]
+            shell.note(fill("{name}, last changed {at} UTC", name=strong(name), at=f"{d.saved_at:%Y-%m-%d %H:%M}"))
+            if st.button("Resume", key=f"resume-{d.id}"):
+                seed_draft.resume(d.id)
+                st.rerun()
+            if st.button("Discard", key=f"discard-{d.id}", type="tertiary"):
+                state.store().drafts.close(d.id)
+                st.session_state["seed.discarded"] = d.id
+                st.rerun()
+
+
+def _undo_discard() -> None:
+    gone = st.session_state.get("seed.discarded")
+    draft = state.store().drafts.latest(gone) if gone else None
+    if draft is None or not draft.closed:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        shell.note(fill("The import of {name} was discarded.", name=strong(draft.decisions.get("file_name") or draft.upload_sha[:6])))
+        if st.button("Undo", key="undo-discard"):
+            del st.session_state["seed.discarded"]
+            state.store().drafts.reopen(draft.id)
+            seed_draft.resume(draft.id)
+            st.rerun()
+
+
+def _compare(tables: tuple[SavedTable, ...]) -> None:
+    if not st.toggle("Compare two tables", key="seed.compare"):
+        return
+    names = {t.id: t.name for t in tables}
+    a, b = st.columns(2)
+    first = a.selectbox("First", list(names), index=1, format_func=names.get, key="compare-first")
+    second = b.selectbox("Second", list(names), index=0, format_func=names.get, key="compare-second")
+    if first == second:
+        shell.note("Choose two different tables.")
+        return
+    by_id = {t.id: t for t in tables}
+    with shell.errors_as_card():
+        c = operators.compare(state.seed_table(by_id[first]), state.seed_table(by_id[second]))
+        worse = [p for p in c.both if p.change_low > 0]
+        better = [p for p in c.both if p.change_high < 0]
+        shell.note(
+            fill(
+                "{both} slices are in both, {one} only in the first, {two} only in the second. The second fails clearly more often in {w} "
+                "of the slices in both and clearly less often in {l} (the 95 % interval of the difference leaves 0 out; one interval a "
+                "slice, so some of many would do so by chance).{odd}{n}",
+                both=strong(f"{len(c.both):,}"),
+                one=f"{c.only_first:,}",
+                two=f"{c.only_second:,}",
+                w=strong(len(worse)),
+                l=strong(len(better)),
+                odd="" if c.same_odd else " The ODDs differ; slices were matched by the names of their values.",
+                n=" n was assumed for one of them or both, and every interval rests on it." if c.n_assumed else "",
             )
         )
-    shell.html(table(["Name", "Model", "Samples", "Slices", "Table", "ODD", "Saved, UTC"], rows, right=(2, 3)))
-    by_name = {t.name: t for t in tables}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        picked = by_name[st.selectbox("Table", list(by_name), key="picked", width=260)]
-        if st.button("Use this table", key="use"):
-            state.choose_table(picked.id)
-            st.rerun()
-        if st.button("Delete", key="delete"):
-            state.store().tables.delete(picked.id)
-            st.rerun()
-        other = [n for n in by_name if n != picked.name]
-        if other:
-            b = by_name[st.selectbox("Compare it with", other, key="other", width=260)]
-            if st.toggle("Compare", key="compare"):
-                st.session_state["pair"] = (picked.id, b.id)
-            else:
-                st.session_state.pop("pair", None)
-    pair = st.session_state.get("pair")
-    known = {t.id: t for t in tables}
-    if pair and pair[0] in known and pair[1] in known:
-        with_errors(known[pair[0]], known[pair[1]])
+        if c.both:
+            lines = [
+                (
+                    tags(p.slice.values()),
+                    _rate(p, 0),
+                    _rate(p, 1),
+                    f"{100 * p.change:+.1f} [{100 * p.change_low:+.1f}, {100 * p.change_high:+.1f}]",
+                )
+                for p in c.both[:_LINES]
+            ]
+            shell.section("Largest changes for the worse", f"error rates with 95 % Wilson intervals; {len(lines)} of {len(c.both):,}")
+            shell.html(plain_table(["Slice", names[first], names[second], "Change, points"], lines, right=(1, 2, 3)))
 
 
-def shell_join(t: SavedTable, current: SavedTable | None) -> object:
-    """Name of a table with its marks."""
-    from pages.shared.markup import join
-
-    marks = [chip("in use", "info")] * (current is not None and t.id == current.id) + [chip("synthetic", "outline")] * t.synthetic
-    return join([t.name, *marks], " ")
+def _change(p: operators.SidePair) -> str:
+    return f"{100 * p.change:+.1f} [{100 * p.change_low:+.1f}, {100 * p.change_high:+.1f}]"
 
 
-def with_errors(a: SavedTable, b: SavedTable) -> None:
-    """The comparison of two tables."""
-    with shell.errors_as_card():
-        c = compare(state.seed_table(a), state.seed_table(b))
-        shell.section(
-            f"{b.name} against {a.name}",
-            f"{len(c.both):,} slices in both, {c.only_a:,} only in the first, {c.only_b:,} only in the second; "
-            f"error over shared slices {c.error_a:.1%} and {c.error_b:.1%}; {sum(d.apart for d in c.both)} with separate intervals",
-        )
-        rows = [
-            {
-                "slice": ", ".join(d.values),
-                "change": 100 * d.change,
-                a.name: f"{d.error_a:.0%} ({d.low_a:.0%} to {d.high_a:.0%}), n = {d.n_a}",
-                b.name: f"{d.error_b:.0%} ({d.low_b:.0%} to {d.high_b:.0%}), n = {d.n_b}",
-                "separate": d.apart,
-            }
-            for d in c.both
-        ]
-        st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
-            height=260,
-            column_config={"change": st.column_config.NumberColumn("change, points", format="%+.1f")},
-        )
-
-
-def bin_of_deleted(living: tuple[SavedTable, ...]) -> None:
-    """Deleted tables can be brought back."""
-    gone = [t for t in state.store().tables.list(include_deleted=True) if t.deleted]
-    if gone:
-        names = {t.id: f"{t.name} ({t.total:,} samples)" for t in gone}
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            picked = st.selectbox(f"Deleted tables ({len(gone)})", list(names), format_func=names.__getitem__, key="gone", width=260)
-            if st.button("Undo the deletion", key="restore"):
-                table_ = next(t for t in gone if t.id == picked)
-                state.store().tables.restore(picked, state.store().tables.free_name(table_.name))
-                st.rerun()
-    del living
+def _rate(p: operators.SidePair, i: int) -> str:
+    return f"{p.error[i]:.1%} [{p.low[i]:.1%}, {p.high[i]:.1%}], n = {p.n[i]:,}"

@@ -72,7 +72,7 @@ def test_a_lost_connection_loses_nothing_and_the_counts_add_up(fresh_server: Cal
     first.page.get_by_text("5 rows read").wait_for(timeout=30_000)
     head = first.page.locator(".od-head").inner_text()
     assert "5 rows read, 3 need a decision" in head
-    first.page.get_by_role("button", name="Apply 1 safe corrections").click()
+    first.page.get_by_role("button", name="Apply 1 checked").click()
     first.page.get_by_text("5 rows read, 2 need a decision").wait_for(timeout=30_000)
     draft = draft_of(first)
     first.page.close()

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import operators
+from core.seed_table import ImportPlan
 from core.settings import Settings
 from core.storage import open_store
 
@@ -79,7 +80,9 @@ def test_real_result_files_go_from_upload_to_a_ranking(path: str, dims: list[str
     store = open_store(Settings.from_environment())
     sha = store.uploads.put(file.name, file.read_bytes())
     draft = store.drafts.new_id()
-    store.drafts.save(draft, sha, {"name": file.name, "odd": "infer", "dims": dims, "fields": fields}, 0)
+    plan = ImportPlan(columns={d: d for d in dims}, **fields)
+    choices = operators.ImportChoices(file_name=file.name, odd="infer", dims=tuple(dims), plan=plan)
+    store.drafts.save(draft, sha, choices.dump(), 0)
     app = run("pages/seed_tables.py", draft=draft)
     assert not app.exception
     next(b for b in app.button if b.label.startswith("Save")).click()
@@ -97,9 +100,9 @@ def test_a_deleted_table_comes_back() -> None:
     store = open_store(Settings.from_environment())
     tables = operators.load_demo(store)
     app = run("pages/seed_tables.py")
-    app.button(key="delete").click()
+    app.button(key=f"delete-{tables[0].id}").click()
     app.run()
     assert len(store.tables.list()) == len(tables) - 1
-    app.button(key="restore").click()
+    app.button(key="undo-delete").click()
     app.run()
     assert {t.digest for t in store.tables.list()} == {t.digest for t in tables}
