@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -72,11 +73,33 @@ class EmbeddingCache:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA synchronous=NORMAL")
-            db.execute(_SCHEMA)
+        with closing(self._connected()) as db:
             yield db
+
+    def _connected(self) -> sqlite3.Connection:
+        """A connection to the file in WAL.
+
+        SQLite does not wait its timeout for the lock that a change of the journal mode needs, nor for a process that is just
+        closing the file, so both are tried again here.
+        """
+        until = time.monotonic() + _WAIT
+        while True:
+            db = sqlite3.connect(self.path, timeout=_WAIT)
+            try:
+                if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                    db.execute("PRAGMA journal_mode=WAL")
+                db.execute("PRAGMA synchronous=NORMAL")
+                db.execute(_SCHEMA)
+            except sqlite3.OperationalError as e:
+                db.close()
+                if "locked" not in str(e) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+            except BaseException:
+                db.close()
+                raise
+            else:
+                return db
 
     def _give_up(self, error: Exception) -> None:
         # An OperationalError says busy, full or not writable: the file itself may be good, so it stays.
