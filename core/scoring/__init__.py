@@ -6,10 +6,11 @@ from core.scoring.exposure import Marginals, exposure, marginals, rarity
 from core.scoring.intervals import wilson
 from core.scoring.neighbours import nearest, neighbour_error
 from core.scoring.parameters import ScoringParameters
-from core.scoring.rank import Ranking, Search, candidate_space, rank_missing
+from core.scoring.rank import MAX_CANDIDATES, Ranking, Search, candidate_space, rank_missing
 from core.scoring.triage import Failure, Triage, ValueCoverage, triage
 
 __all__ = [
+    "MAX_CANDIDATES",
     "Evidence",
     "Explanation",
     "Failure",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from math import prod
 
 import numpy as np
 
@@ -32,6 +33,10 @@ CONTENT = 0.5
 """Share of rows that must read as values of a dimension before content alone proposes a column."""
 FEW_VALUES = 20
 """A column with at most this many distinct texts is proposed as a dimension of an inferred ODD."""
+FLAGS = 3
+"""Numbers with more distinct values than this are a measurement, not a category such as 0 and 1."""
+MOST_SLICES = 1_000_000
+"""The dimensions that are proposed for an inferred ODD span at most this many slices."""
 
 
 def propose_plan(head: RawTable, odd: Odd | None) -> ImportPlan:
@@ -62,9 +67,18 @@ def propose_plan(head: RawTable, odd: Odd | None) -> ImportPlan:
 
 
 def dimension_candidates(table: RawTable, plan: ImportPlan) -> list[str]:
-    """Columns that could be dimensions of an inferred ODD: a few distinct texts, and no other role in the plan."""
+    """Columns that could be dimensions of an inferred ODD, in the order of the table.
+
+    A candidate has a few distinct texts, no other role in the plan, and is no measurement: numbers with more than `FLAGS`
+    distinct values must be binned before they are categories. Where all candidates together span more than `MOST_SLICES`
+    slices, those with the most values are left out until they do not, so that what is proposed can be ranked.
+    """
     taken = set(plan.used_columns()) - set(plan.columns.values())
-    return [c for c, col in table.columns.items() if c not in taken and 2 <= len(col.values) <= FEW_VALUES and not _fractional(col)]
+    sizes = {c: len(col.values) for c, col in table.columns.items() if c not in taken and 2 <= len(col.values) <= FEW_VALUES}
+    found = [c for c in sizes if not _measured(table.columns[c])]
+    while prod(sizes[c] for c in found) > MOST_SLICES:
+        found.remove(max(reversed(found), key=sizes.__getitem__))
+    return found
 
 
 def _named(columns: Iterable[str], names: tuple[str, ...]) -> list[str]:
@@ -83,9 +97,10 @@ def _fits(role: str, column: RawColumn) -> bool:
     return True
 
 
-def _fractional(column: RawColumn) -> bool:
+def _measured(column: RawColumn) -> bool:
+    """Whether the texts are measurements: numbers, and fractions among them or more than a flag distinguishes."""
     numbers = parse_numbers(column.values)
-    return bool(np.isfinite(numbers).all() and (numbers != np.floor(numbers)).any())
+    return bool(np.isfinite(numbers).all()) and (len(numbers) > FLAGS or bool((numbers != np.floor(numbers)).any()))
 
 
 def _dimensions(columns: dict[str, RawColumn], odd: Odd) -> dict[str, str]:

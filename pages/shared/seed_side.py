@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from core.plots import value_rows
+from core.scoring import MAX_CANDIDATES
 from core.seed_table import CheckReport, SeedTable
 from pages.shared import shell
 from pages.shared.markup import Markup, chip, fill, mark, table
@@ -37,6 +38,9 @@ def show_side(report: CheckReport) -> None:
             all=f"{odd.base_space.size:,}",
         )
     )
+    if odd.base_space.size > MAX_CANDIDATES:
+        text = f"At most {MAX_CANDIDATES:,} slices can be ranked at a time: leave out a dimension, or fix values with a filter later."
+        shell.html(Markup('<p class="od-note">{} {}</p>').format(chip("too many to rank", "risk"), text))
     for warning in report.warnings:
         shell.html(Markup('<p class="od-note">{} {}</p>').format(chip("note", "wait"), without_options(warning)))
     active = [d for d in odd.dimensions if d.active]

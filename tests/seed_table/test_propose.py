@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 from core.errors import InputError
 from core.odd import built_in
 from core.operators import prepare
-from core.seed_table import open_table, propose_plan
+from core.seed_table import dimension_candidates, open_table, propose_plan
+from core.seed_table.propose import MOST_SLICES
 
 DRIVING = (
     "model,dataset,qa_type,sample_id,Weather,road_condition,tod,n,mean score\n"
@@ -95,3 +98,26 @@ def test_columns_given_to_names_are_the_dimensions_of_an_inferred_odd():
 def test_a_table_without_a_column_of_categories_asks_for_dimensions():
     with pytest.raises(InputError, match=r"No column looks like a dimension.*Columns: a, score"):
         proposed("a,score\nx,1\nx,0\n")
+
+
+def candidates(rows: list[dict[str, str]]) -> list[str]:
+    header = list(rows[0])
+    text = "\n".join([",".join(header), *(",".join(r[c] for c in header) for r in rows)]) + "\n"
+    head = open_table(text.encode(), "t.csv").head()
+    return dimension_candidates(head, propose_plan(head, None))
+
+
+def test_measurements_are_no_dimensions_but_flags_and_bins_are() -> None:
+    bins = ["<10", "10-20", ">20"]
+    rows = [
+        {"sun": str(15 * (i % 8)), "rain": str(i % 2), "bin": bins[i % 3], "share": f"0.{i % 5}", "score": str(i % 2)} for i in range(60)
+    ]
+    assert candidates(rows) == ["rain", "bin"]
+
+
+def test_what_is_proposed_can_be_ranked() -> None:
+    sizes = {f"d{k}": 10 + k for k in range(8)}
+    rows = [{**{d: f"v{i % n}" for d, n in sizes.items()}, "score": "1"} for i in range(120)]
+    found = candidates(rows)
+    assert found == ["d0", "d1", "d2", "d3", "d4"]  # the fewest values first: 10 × 11 × 12 × 13 × 14 slices
+    assert prod(sizes[d] for d in found) <= MOST_SLICES < prod(sizes[d] for d in [*found, "d5"])
