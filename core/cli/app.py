@@ -53,30 +53,16 @@ def _report(opts: o.TableOptions) -> tuple[operators.Prepared, CheckReport]:
 
 
 @app.command()
+@o.reads_table
 def check(
-    table: o.Table,
-    odd: o.OddName = "driving",
-    dims: o.Dims = "",
-    map_: o.Maps = None,
-    value: o.Values = None,
-    score: o.Score = "",
-    score_scale: o.ScoreScale = "",
-    truth: o.Truth = "",
-    predicted: o.Predicted = "",
-    count: o.Count = "",
-    assume_n: o.AssumeN = None,
-    model_column: o.ModelColumn = "",
-    model: o.Model = "",
-    missing_word: o.MissingWords = None,
-    sheet: o.Sheet = "",
+    opts: o.TableOptions,
     rejected_out: Annotated[
         Path | None, typer.Option("--rejected-out", help="Write the rejected rows, unchanged, to this CSV file.")
     ] = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Says what becomes of every row of a table."""
-    fields = _fields(score, score_scale, truth, predicted, count, assume_n, model_column, model, missing_word)
-    prepared = o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet).prepare()
+    prepared = opts.prepare()
     report = operators.check(prepared)
     if rejected_out is not None:
         rejected_out.write_bytes(operators.rejected_rows(prepared, report))
@@ -95,22 +81,9 @@ def check(
 
 
 @app.command()
+@o.reads_table
 def rank(
-    table: o.Table,
-    odd: o.OddName = "driving",
-    dims: o.Dims = "",
-    map_: o.Maps = None,
-    value: o.Values = None,
-    score: o.Score = "",
-    score_scale: o.ScoreScale = "",
-    truth: o.Truth = "",
-    predicted: o.Predicted = "",
-    count: o.Count = "",
-    assume_n: o.AssumeN = None,
-    model_column: o.ModelColumn = "",
-    model: o.Model = "",
-    missing_word: o.MissingWords = None,
-    sheet: o.Sheet = "",
+    opts: o.TableOptions,
     where: o.Where = None,
     top: Annotated[int, typer.Option("--top", min=0, help="Slices to return; 0 returns all.")] = operators.DEFAULT_TOP,
     similarity: Annotated[
@@ -134,9 +107,8 @@ def rank(
     as_json: o.AsJson = False,
 ) -> None:
     """Ranks the slices that were never tested, with the reason for each rank."""
-    fields = _fields(score, score_scale, truth, predicted, count, assume_n, model_column, model, missing_word)
     params = ScoringParameters(alpha, tau, gamma, kappa, m, theta, min_support, provisional)  # type: ignore[arg-type]
-    prepared, report = _report(o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet))
+    prepared, report = _report(opts)
     result: RankResult = operators.rank(
         report.seed,
         params,
@@ -155,29 +127,15 @@ def rank(
 
 
 @app.command()
+@o.reads_table
 def triage(
-    table: o.Table,
-    odd: o.OddName = "driving",
-    dims: o.Dims = "",
-    map_: o.Maps = None,
-    value: o.Values = None,
-    score: o.Score = "",
-    score_scale: o.ScoreScale = "",
-    truth: o.Truth = "",
-    predicted: o.Predicted = "",
-    count: o.Count = "",
-    assume_n: o.AssumeN = None,
-    model_column: o.ModelColumn = "",
-    model: o.Model = "",
-    missing_word: o.MissingWords = None,
-    sheet: o.Sheet = "",
+    opts: o.TableOptions,
     where: o.Where = None,
     top: Annotated[int, typer.Option("--top", min=0, help="Rows per list to print; JSON holds all.")] = 10,
     as_json: o.AsJson = False,
 ) -> None:
     """Says where the model fails among what was tested, and what was hardly tested."""
-    fields = _fields(score, score_scale, truth, predicted, count, assume_n, model_column, model, missing_word)
-    prepared, report = _report(o.TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet))
+    prepared, report = _report(opts)
     start = time.perf_counter()
     chosen = o.filters(where)
     result = operators.triage(report.seed, chosen)
@@ -202,27 +160,3 @@ def triage(
         },
     }
     _print_json(data)
-
-
-def _fields(
-    score: str,
-    scale: str,
-    truth: str,
-    predicted: str,
-    count: str,
-    assume_n: int | None,
-    model_column: str,
-    model: str,
-    missing: list[str] | None,
-) -> dict[str, Any]:
-    return {
-        "score": score,
-        "scale": scale or None,
-        "truth": truth,
-        "predicted": predicted,
-        "count": count,
-        "assume_n": assume_n,
-        "model_column": model_column,
-        "model": model,
-        "missing_words": tuple(missing or ()),
-    }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,6 +67,53 @@ class TableOptions:
         odd = odd.with_values(added) if odd is not None and added else odd
         overrides = {**self.fields, "value_map": mapped}
         return prepare(file, odd, dims=listed(self.dims), columns=pairs(self.map, "--map"), overrides=overrides)
+
+
+def _table_options(
+    table: Table,
+    odd: OddName = "driving",
+    dims: Dims = "",
+    map_: Maps = None,
+    value: Values = None,
+    score: Score = "",
+    score_scale: ScoreScale = "",
+    truth: Truth = "",
+    predicted: Predicted = "",
+    count: Count = "",
+    assume_n: AssumeN = None,
+    model_column: ModelColumn = "",
+    model: Model = "",
+    missing_word: MissingWords = None,
+    sheet: Sheet = "",
+) -> TableOptions:
+    """The options of every command that reads a table, gathered."""
+    fields = {
+        "score": score,
+        "scale": score_scale or None,
+        "truth": truth,
+        "predicted": predicted,
+        "count": count,
+        "assume_n": assume_n,
+        "model_column": model_column,
+        "model": model,
+        "missing_words": tuple(missing_word or ()),
+    }
+    return TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet)
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of a table, which it gets as its first argument, one `TableOptions`."""
+    shared = list(signature(_table_options, eval_str=True).parameters.values())
+    own = list(signature(command, eval_str=True).parameters.values())[1:]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        options = _table_options(**{p.name: given.pop(p.name) for p in shared})
+        command(options, **given)
+
+    run.__signature__ = Signature([*shared, *own])  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in (*shared, *own)}
+    return run
 
 
 def listed(text: str) -> list[str]:
