@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -94,10 +94,6 @@ class ValueReader:
             if found:
                 return Reading(text, "", "ambiguous", found[0], False, f"Means {' or '.join(found)}")
         return None
-
-    def read_all(self, texts: Sequence[str]) -> list[Reading]:
-        """The readings of distinct texts, in their order."""
-        return [self.read(t) for t in texts]
 
     def _nearest(self, text: str, key: str) -> Reading:
         index = {**self._synonyms, **self._spelling}

@@ -13,7 +13,7 @@ from pages.shared import results, shell, state
 from pages.shared.markup import Text, bar, code, fill, join, mark, table, tags
 from pages.shared.shell import Step, Tile
 
-GAPS, TRIAGE, SEED = "pages/ranked_gaps.py", "pages/triage.py", "pages/seed_tables.py"
+GAPS, TRIAGE = "pages/ranked_gaps.py", "pages/triage.py"
 NAMED = 4
 """Values that name a slice in the headline, the rarest ones."""
 WORST = 8

@@ -160,7 +160,7 @@ def _compare(tables: tuple[SavedTable, ...]) -> None:
                     tags(p.slice.values()),
                     _rate(p, 0),
                     _rate(p, 1),
-                    f"{100 * p.change:+.1f} [{100 * p.change_low:+.1f}, {100 * p.change_high:+.1f}]",
+                    _change(p),
                 )
                 for p in c.both[:_LINES]
             ]
