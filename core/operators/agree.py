@@ -7,7 +7,8 @@ import numpy as np
 from core.errors import InputError
 from core.operators.rank import similarity_for
 from core.scoring import ScoringParameters, gather_evidence
-from core.scoring.rank import MAX_CANDIDATES, Progress
+from core.scoring.rank import MAX_CANDIDATES
+from core.scoring.search import Progress
 from core.seed_table import SeedTable
 from core.settings import Settings
 from core.similarity import Agreement, agreement

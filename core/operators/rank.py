@@ -12,7 +12,7 @@ import core
 from core.odd import Codes, SliceSpace, slice_text
 from core.odd.text import TEMPLATE
 from core.scoring import Explanation, Ranking, ScoringParameters, candidate_space, explain, gather_evidence, rank_missing
-from core.scoring.rank import Progress
+from core.scoring.search import Progress
 from core.seed_table import SeedTable
 from core.settings import Settings
 from core.similarity import Similarity, choose_similarity, default_choice

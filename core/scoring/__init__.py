@@ -3,16 +3,19 @@
 from core.scoring.diversity import Swapped, ild, keep_ild
 from core.scoring.evidence import Evidence, gather_evidence
 from core.scoring.explain import Explanation, Neighbour, ValueExposure, explain
-from core.scoring.exposure import Marginals, exposure, marginals, rarity
+from core.scoring.exposure import Marginals, Rarity, exposure, marginals, rarity_of
 from core.scoring.intervals import wilson
 from core.scoring.neighbours import nearest, neighbour_error
 from core.scoring.parameters import ScoringParameters
-from core.scoring.rank import MAX_CANDIDATES, Ranking, Search, candidate_space, rank_missing
+from core.scoring.rank import MAX_CANDIDATES, Ranking, Search, candidate_space, make_scorer, rank_missing
 from core.scoring.ridge import RISK_UNIT, RidgeModel, fit_ridge
+from core.scoring.scope import IN_ODD, Scope, make_scope
+from core.scoring.scorer import Scorer, quantised
 from core.scoring.shrinkage import Shrinkage, shrink
 from core.scoring.triage import Failure, Triage, ValueCoverage, triage
 
 __all__ = [
+    "IN_ODD",
     "MAX_CANDIDATES",
     "RISK_UNIT",
     "Evidence",
@@ -21,7 +24,10 @@ __all__ = [
     "Marginals",
     "Neighbour",
     "Ranking",
+    "Rarity",
     "RidgeModel",
+    "Scope",
+    "Scorer",
     "ScoringParameters",
     "Search",
     "Shrinkage",
@@ -36,11 +42,14 @@ __all__ = [
     "gather_evidence",
     "ild",
     "keep_ild",
+    "make_scope",
+    "make_scorer",
     "marginals",
     "nearest",
     "neighbour_error",
+    "quantised",
     "rank_missing",
-    "rarity",
+    "rarity_of",
     "shrink",
     "triage",
     "wilson",

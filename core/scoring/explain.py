@@ -9,7 +9,8 @@ import numpy as np
 
 from core.scoring.intervals import wilson
 from core.scoring.neighbours import products
-from core.scoring.rank import Ranking, quantised
+from core.scoring.rank import Ranking
+from core.scoring.scorer import quantised
 from core.similarity import UNIT
 
 
@@ -153,7 +154,7 @@ def explain(ranking: Ranking, position: int) -> Explanation:
 def _neighbours(ranking: Ranking, position: int) -> tuple[Neighbour, ...]:
     observed, odd, codes = ranking.evidence.observed, ranking.odd, ranking.codes[position]
     row = slice(position, position + 1)
-    values = products(ranking.neighbours[row], ranking.similarities[row], observed.error)[0]
+    values = products(ranking.neighbours[row], ranking.similarities[row], ranking.evidence.error)[0]
     best = int(np.argmax(values)) if values.size and values.max() > 0 else -1
     out = []
     for j, i in enumerate(ranking.neighbours[position].tolist()):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from core.errors import InputError, Problem
 
 Provisional = Literal["observed", "missing"]
+Rarity = Literal["paper", "log"]
+Novel = Literal["similar", "unseen"]
+Risk = Literal["neighbour", "ridge"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,12 @@ class ScoringParameters:
         theta: Least similarity of a neighbour, in [0, 1].
         min_support: Samples that make a slice more than provisional; a count when 1 or more, a share of all samples below 1.
         provisional: Whether a slice below the minimum support counts as observed (the paper: n > 0) or as missing.
+        beta: Discount of the probability of a value that was never seen, in (0, 1] (section 3.5).
+        rarity: "paper" is Eq. 6; "log" (ours) scales log E between the smallest and the largest exposure of the space.
+        novel: Probability of a value outside the ODD that was never seen: "similar" is the paper's P(v*) sim(v, v*) beta;
+            "unseen" (ours) the smoothed probability of a count of zero.
+        risk: "neighbour" is Eq. 7; "ridge" (ours) predicts from additive and pairwise effects.
+        shrink: Whether the error rates of small slices are drawn towards the mean (empirical Bayes, ours).
     """
 
     alpha: float = 1.0
@@ -34,6 +43,11 @@ class ScoringParameters:
     theta: float = 0.3
     min_support: float = 10
     provisional: Provisional = "observed"
+    beta: float = 0.8
+    rarity: Rarity = "paper"
+    novel: Novel = "similar"
+    risk: Risk = "neighbour"
+    shrink: bool = False
 
     def __post_init__(self) -> None:
         rules = [
@@ -48,7 +62,12 @@ class ScoringParameters:
                 0 <= self.min_support < math.inf and (self.min_support < 1 or int(self.min_support) == self.min_support),
                 "a whole count (10), or a share below 1 (0.01)",
             ),
-            ("provisional", self.provisional in ("observed", "missing"), "observed or missing"),
+            ("provisional", self.provisional in get_args(Provisional), "observed or missing"),
+            ("beta", 0 < self.beta <= 1, "a number above 0, at most 1"),
+            ("rarity", self.rarity in get_args(Rarity), "paper or log"),
+            ("novel", self.novel in get_args(Novel), "similar or unseen"),
+            ("risk", self.risk in get_args(Risk), "neighbour or ridge"),
+            ("shrink", isinstance(self.shrink, bool), "true or false"),
         ]
         problems = [Problem(None, name, str(getattr(self, name)), allowed) for name, ok, allowed in rules if not ok]
         if problems:

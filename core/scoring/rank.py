@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError
 from core.odd import Codes, Odd, SliceSpace
+from core.odd.rules import Rule, count_space, hit_by_any
 from core.scoring.evidence import Evidence, gather_evidence
-from core.scoring.exposure import Marginals, exposure, marginals, rarity
-from core.scoring.neighbours import Index, nearest, neighbour_error
+from core.scoring.exposure import Floats, Marginals, Rarity, marginals, rarity_of
+from core.scoring.neighbours import Index
 from core.scoring.parameters import ScoringParameters
+from core.scoring.scope import IN_ODD, Scope
+from core.scoring.scorer import Scorer, quantised
+from core.scoring.search import Cancel, Engine, Found, Progress, top_k
+from core.scoring.search.problem import is_member
 from core.seed_table import SeedTable
-from core.similarity import Similarity, Units
+from core.similarity import Similarity, SimilarityTables, Units
 
-SCALE = 1e12
-"""Scores are compared after rounding to 1e-12, so that a tie is a tie on every machine."""
+if TYPE_CHECKING:
+    from core.scoring.ridge import RidgeModel
+
 MAX_CANDIDATES = 5_000_000
 """Largest space that is enumerated."""
-BLOCK = 2_000_000
-"""Similarities computed at a time."""
-
-Floats = npt.NDArray[np.float64]
-Progress = Callable[[int, int], None]
+ENUMERATED = 20_000
+"""Spaces of at most so many slices are enumerated even where a search could do."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,16 @@ class Search:
     """What was searched.
 
     Attributes:
-        space: Slices of the ODD under the filter.
-        candidates: Missing ones among them.
-        observed: Tested slices that the scores rest on (over the whole ODD).
-        nodes: Slices whose score was computed.
+        space: Slices of the scope under the filter; out of the ODD, those inside it are counted too.
+        candidates: Slices that could be returned: missing, of the scope, not implausible.
+        observed: Tested slices that the scores rest on (under no filter).
+        nodes: Slices whose score was computed, and prefixes of slices whose bound was.
         complete: Whether the ranking is proven exact.
         seconds: Wall time.
+        method: "enumeration" or "branch and bound".
+        engine: "numpy" or "numba".
+        implausible: Slices left out because a rule of the ODD calls them implausible.
+        gap: Where not complete: no slice left out scores more than the last one returned plus this.
     """
 
     space: int
@@ -49,6 +56,10 @@ class Search:
     nodes: int
     complete: bool
     seconds: float
+    method: str = "enumeration"
+    engine: str = "numpy"
+    implausible: int = 0
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +71,11 @@ class Ranking:
         params: Parameters used.
         similarity: What the similarities are (JSON-ready).
         marginals: P_k(v) with counts.
-        dims: Positions of the dimensions that are written out: the active ones.
+        scope: Which slices it chooses from.
+        rarity: How w_rare was computed.
+        dims: Positions of the dimensions that are compared and written out: the active ones, outside the ODD all.
         where: The filter on candidates, value names per dimension.
+        ridge: What predicts the error where the parameters say so, else None.
         search: Size of the search.
         ids, codes: The slices, (K,) and (K, D).
         phi, w_rare, w_nb, eps_hat, exposure: Scores, (K,).
@@ -73,6 +87,8 @@ class Ranking:
     params: ScoringParameters
     similarity: dict[str, Any]
     marginals: Marginals
+    scope: Scope
+    rarity: Rarity
     dims: tuple[int, ...]
     where: dict[str, tuple[str, ...]]
     search: Search
@@ -85,6 +101,7 @@ class Ranking:
     exposure: Floats
     neighbours: Index
     similarities: Units
+    ridge: RidgeModel | None = None
     extras: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -96,22 +113,53 @@ class Ranking:
         return int(self.ids.size)
 
 
-def candidate_space(odd: Odd, where: Mapping[str, Sequence[str]]) -> SliceSpace:
-    """The base slices that a filter lets through.
+def candidate_space(odd: Odd, where: Mapping[str, Sequence[str]], scope: Scope = IN_ODD) -> SliceSpace:
+    """The slices of a scope that a filter lets through.
 
     Raises:
-        InputError: A dimension or a base value is unknown.
+        InputError: A dimension or a value is unknown.
     """
-    allowed = [[v.name for v in d.base] for d in odd.dimensions]
+    allowed = scope.values(odd)
     for name, values in where.items():
         if name not in odd.names:
             raise InputError(f'The filter names "{name}"; dimensions are {", ".join(odd.names)}.')
-        base = [v.name for v in odd.by_name[name].base]
-        unknown = [v for v in values if v not in base]
+        k = odd.names.index(name)
+        unknown = [v for v in values if v not in allowed[k]]
         if unknown or not values:
-            raise InputError(f'The filter on {name} has "{", ".join(unknown)}"; base values are {", ".join(base)}.')
-        allowed[odd.names.index(name)] = list(values)
+            kind = "values of this scope" if scope.outside else "base values"
+            raise InputError(f'The filter on {name} has "{", ".join(unknown)}"; {kind} are {", ".join(allowed[k])}.')
+        allowed[k] = list(values)
     return odd.codec.space(allowed)
+
+
+def make_scorer(
+    evidence: Evidence, params: ScoringParameters, similarity: Similarity, scope: Scope = IN_ODD, values: Sequence[Units] | None = None
+) -> Scorer:
+    """What scores the slices of a scope.
+
+    Args:
+        evidence: Observed slices of the scope.
+        params: Parameters.
+        similarity: Compares slices over the dimensions of the scope.
+        scope: Which slices are ranked.
+        values: Outside the ODD: for each dimension, cosines of values (V_k, V_k) in units of 1e-6.
+
+    Raises:
+        InputError: The form of the rarity does not work for this scope.
+        ValueError: Slices outside the ODD without cosines of values.
+    """
+    if scope.outside and values is None:
+        raise ValueError("Outside the ODD, similarities of values are needed.")
+    odd = evidence.observed.odd
+    known = marginals(evidence.observed, params, values if scope.outside else None)
+    ridge = None
+    if params.risk == "ridge":
+        from core.scoring.ridge import fit_ridge
+
+        dims = scope.dims(odd)
+        alike = [values[k] for k in dims] if scope.outside and values is not None else None
+        ridge = fit_ridge(evidence.observed, dims, evidence.error, alike)
+    return Scorer(evidence, similarity, rarity_of(scope.space(odd), known, params), ridge)
 
 
 def rank_missing(
@@ -121,104 +169,135 @@ def rank_missing(
     *,
     top: int | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
+    scope: Scope = IN_ODD,
+    values: Sequence[Units] | None = None,
+    rules: Sequence[Rule] = (),
+    time_limit: float | None = None,
     progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    engine: Engine = "auto",
 ) -> Ranking:
-    """Ranks the missing in-ODD slices by phi(s) = w_rare(s) w_nb(s) (SliceNav, Eq. 3-8).
+    """Ranks missing slices by phi(s) = w_rare(s) w_nb(s) (SliceNav, Eq. 3-8).
 
-    Slices are compared by phi rounded to 1e-12, then by id. A filter chooses candidates; it never changes a score.
+    Slices are compared by phi rounded to 1e-12, then by id. A filter chooses candidates; it never changes a score. Small
+    spaces are enumerated; in larger ones an exact search finds the first K (see `core.scoring.search`).
 
     Args:
         seed: Tested slices.
         params: Parameters and support policy.
-        similarity: Similarity over the active dimensions.
+        similarity: Similarity over the dimensions of the scope.
         top: Number of slices to return; None returns all.
-        where: Base values that candidates may have, per dimension.
-        progress: Called with candidates done and in all.
+        where: Values that candidates may have, per dimension.
+        scope: Inside the ODD, outside it, or both.
+        values: Outside the ODD: for each dimension, cosines of values (V_k, V_k) in units of 1e-6.
+        rules: Implausible combinations to leave out.
+        time_limit: Seconds for a search; None lets it end.
+        progress: Called with slices settled and in all.
+        cancel: Asked now and then; True stops a search with what it has.
+        engine: What computes a search.
 
     Raises:
-        InputError: No evidence, a filter that names nothing, or a space beyond `MAX_CANDIDATES`.
+        InputError: No evidence, a filter that names nothing, or a space too large for what was asked.
     """
     start = time.perf_counter()
     odd, filters = seed.odd, {k: tuple(dict.fromkeys(v)) for k, v in (where or {}).items()}
     if top is not None and top < 1:
         raise InputError(f"The number of slices to rank must be at least 1; got {top}.")
-    evidence = gather_evidence(seed, params)
-    space = candidate_space(odd, filters)
+    evidence = gather_evidence(seed, params, scope)
+    space = candidate_space(odd, filters, scope)
+    scorer = make_scorer(evidence, params, similarity, scope, values)
+    searchable = top is not None and isinstance(similarity, SimilarityTables)
+    if searchable and top is not None and space.size > max(ENUMERATED, 2 * top):
+        found = top_k(
+            scorer,
+            space,
+            top,
+            need_outside=scope.kind == "out",
+            rules=rules,
+            time_limit=time_limit,
+            progress=progress,
+            cancel=cancel,
+            engine=engine,
+        )
+    else:
+        found = _enumerated(scorer, space, top, scope.kind == "out", rules, progress)
+    search = _search(odd, space, scope, evidence.observed, rules, found, time.perf_counter() - start)
+    return _ranking(scorer, scope, filters, search, found.codes)
+
+
+def _enumerated(scorer: Scorer, space: SliceSpace, top: int | None, need_outside: bool, rules: Sequence[Rule], progress: Any) -> Found:
+    """All slices scored one by one: the reference of every search."""
     if space.size > MAX_CANDIDATES:
         raise InputError(
-            f"The ODD has {space.size:,} slices under this filter; at most {MAX_CANDIDATES:,} can be enumerated. "
-            "Use fewer dimensions, merge values, or fix some values with a filter."
+            f"There are {space.size:,} slices under this filter; at most {MAX_CANDIDATES:,} can be enumerated. "
+            "Use fewer dimensions, merge values, or fix some values with a filter; the first K of a larger space are found "
+            "with the similarity calibrated, factored or exact."
         )
-    probabilities = marginals(evidence.observed, params.alpha)
-    scorer = _Scorer(evidence, params, similarity, probabilities)
-    all_ids, all_q = [], []
+    began = time.perf_counter()
+    odd = scorer.evidence.observed.odd
+    ids_of, q_of = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     done = 0
-    for codes in space.chunks(max(1, BLOCK // max(len(evidence.observed.n), 1))):
+    for codes in space.chunks(scorer.rows):
         ids = odd.codec.encode(codes)
-        free = ~_member(ids, evidence.observed.ids)
+        free = ~is_member(ids, scorer.evidence.observed.ids)
+        free &= ~hit_by_any(rules, codes)
+        if need_outside:
+            free &= ~odd.base_space.contains(codes)
         done += codes.shape[0]
         if free.any():
-            all_ids.append(ids[free])
-            all_q.append(quantised(scorer.scores(codes[free])[0]))
+            ids_of.append(ids[free])
+            q_of.append(quantised(scorer.phi(codes[free])))
         if progress is not None:
             progress(done, space.size)
-    ids = np.concatenate(all_ids) if all_ids else np.empty(0, dtype=np.int64)
-    q = np.concatenate(all_q) if all_q else np.empty(0, dtype=np.int64)
-    best = ids[np.argsort(-q, kind="stable")[:top]]
-    codes = odd.codec.decode(best) if best.size else np.empty((0, len(odd.names)), dtype=np.int32)
-    phi, w_rare, w_nb, eps_hat, e, index, sims = scorer.details(codes)
-    seconds = time.perf_counter() - start
-    return Ranking(
-        evidence=evidence,
-        params=params,
-        similarity=similarity.provenance(),
-        marginals=probabilities,
-        dims=odd.active or tuple(range(len(odd.names))),
-        where=filters,
-        search=Search(space.size, int(ids.size), len(evidence.observed.n), int(ids.size), True, seconds),
-        ids=best,
-        codes=codes,
-        phi=phi,
-        w_rare=w_rare,
-        w_nb=w_nb,
-        eps_hat=eps_hat,
-        exposure=e,
-        neighbours=index,
-        similarities=sims,
+    ids, q = np.concatenate(ids_of), np.concatenate(q_of)
+    best = np.argsort(-q, kind="stable")[:top]
+    codes = odd.codec.decode(ids[best]) if best.size else np.empty((0, len(odd.names)), dtype=np.int32)
+    return Found(ids[best], codes, q[best], 0, int(ids.size), True, 0.0, "numpy", time.perf_counter() - began)
+
+
+def _search(odd: Odd, space: SliceSpace, scope: Scope, observed: SeedTable, rules: Sequence[Rule], found: Found, seconds: float) -> Search:
+    """What was searched, counted exactly."""
+    count = count_space(odd, space, rules)
+    inside, there = odd.base_space.contains(observed.codes), space.contains(observed.codes) & ~hit_by_any(rules, observed.codes)
+    candidates = count.outside - int((there & ~inside).sum())
+    implausible = count.implausible_outside
+    if scope.kind != "out":
+        candidates += count.inside - int((there & inside).sum())
+        implausible += count.implausible_inside
+    return Search(
+        space=space.size,
+        candidates=candidates,
+        observed=len(observed.n),
+        nodes=found.nodes + found.leaves,
+        complete=found.complete,
+        seconds=seconds,
+        method="branch and bound" if found.nodes else "enumeration",
+        engine=found.engine,
+        implausible=implausible,
+        gap=found.gap,
     )
 
 
-def quantised(phi: Floats) -> npt.NDArray[np.int64]:
-    """Phi in units of 1e-12, as compared."""
-    return np.rint(phi * SCALE).astype(np.int64)
-
-
-def _member(ids: npt.NDArray[np.int64], sorted_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    at = np.minimum(np.searchsorted(sorted_ids, ids), sorted_ids.size - 1)
-    out: npt.NDArray[np.bool_] = sorted_ids[at] == ids
-    return out
-
-
-@dataclass(frozen=True, eq=False)
-class _Scorer:
-    evidence: Evidence
-    params: ScoringParameters
-    similarity: Similarity
-    marginals: Marginals
-
-    def scores(self, codes: Codes) -> tuple[Floats, Floats, Floats, Floats, Floats, Index, Units]:
-        """phi, w_rare, w_nb, eps_hat, exposure (n,), neighbours and their similarities (n, m)."""
-        observed = self.evidence.observed
-        e = exposure(codes, self.marginals, self.params.tau)
-        w_rare = rarity(e, self.params)
-        index, sims = nearest(self.similarity.matrix(codes, observed.codes), self.params.m, self.params.theta)
-        eps_hat = neighbour_error(index, sims, observed.error, self.params)
-        w_nb = 1.0 + eps_hat
-        return w_rare * w_nb, w_rare, w_nb, eps_hat, e, index, sims
-
-    def details(self, codes: Codes) -> tuple[Floats, Floats, Floats, Floats, Floats, Index, Units]:
-        """`scores` in blocks, so that a long list does not fill the memory."""
-        rows = max(1, BLOCK // max(len(self.evidence.observed.n), 1))
-        blocks = [self.scores(codes[i : i + rows]) for i in range(0, codes.shape[0], rows)] or [self.scores(codes)]
-        phi, w_rare, w_nb, eps_hat, e, index, sims = (np.concatenate(x) for x in zip(*blocks, strict=True))
-        return phi, w_rare, w_nb, eps_hat, e, index, sims
+def _ranking(scorer: Scorer, scope: Scope, where: dict[str, tuple[str, ...]], search: Search, codes: Codes) -> Ranking:
+    odd, s = scorer.evidence.observed.odd, scorer.details(codes)
+    return Ranking(
+        evidence=scorer.evidence,
+        params=scorer.rarity.params,
+        similarity=scorer.similarity.provenance(),
+        marginals=scorer.rarity.marginals,
+        scope=scope,
+        rarity=scorer.rarity,
+        dims=scope.dims(odd),
+        where=where,
+        search=search,
+        ids=odd.codec.encode(codes),
+        codes=codes,
+        phi=s.phi,
+        w_rare=s.w_rare,
+        w_nb=s.w_nb,
+        eps_hat=s.eps_hat,
+        exposure=s.exposure,
+        neighbours=s.neighbours,
+        similarities=s.similarities,
+        ridge=scorer.ridge,
+    )

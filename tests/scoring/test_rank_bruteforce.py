@@ -158,7 +158,7 @@ def test_the_size_of_the_blocks_does_not_show(monkeypatch: pytest.MonkeyPatch, b
     seed = SeedTable(odd, odd.codec.decode(ids), rng.integers(1, 9, ids.size), rng.random(ids.size), np.full(ids.size, np.nan))
     sim = RandomSimilarity(odd, 1, 50)
     whole = rank_missing(seed, ScoringParameters(), sim)
-    monkeypatch.setattr("core.scoring.rank.BLOCK", block * ids.size)
+    monkeypatch.setattr("core.scoring.scorer.BLOCK", block * ids.size)
     parts = rank_missing(seed, ScoringParameters(), sim)
     assert np.array_equal(whole.ids, parts.ids)
     assert np.array_equal(whole.phi, parts.phi)

@@ -1,0 +1,180 @@
+"""The exact search against a plain-Python reference and against enumeration: ids, order, ties, constraints, certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.odd import Dimension, Odd, SliceSpace, Value
+from core.odd.rules import Rule, count_space
+from core.scoring import Scope, ScoringParameters, candidate_space, gather_evidence, make_scorer
+from core.scoring.search import top_k
+from core.scoring.search.top_k import numba_installed
+from core.seed_table import SeedTable
+from core.similarity import UNIT, SimilarityTables
+
+ENGINES = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(not numba_installed(), reason="numba is not installed"))]
+
+
+def odd_of(base: list[int], extended: list[int]) -> Odd:
+    """Dimensions a, b, ... with so many base and extended values; the names mix the tiers in the order of the codes."""
+    dims = []
+    for k, (b, e) in enumerate(zip(base, extended, strict=True)):
+        names = [f"v{(7 * i + 3 * k) % 97:02d}" for i in range(b + e)]
+        values = [Value(n) for n in names[:b]] + [Value(n, tier="extended") for n in names[b:]]
+        dims.append(Dimension("abcdefghijkl"[k], "abcdefghijkl"[k], tuple(values)))
+    return Odd("random", 1, tuple(dims))
+
+
+def tables_of(odd: Odd, rng: np.random.Generator, kind: str) -> SimilarityTables:
+    """Random symmetric contributions; "steps" has few distinct values, so that similarities tie; "wide" leaves 0 to 1."""
+    d = len(odd.names)
+    out = []
+    for size in odd.codec.sizes:
+        if kind == "steps":
+            t = rng.integers(0, 3, (size, size)) * (UNIT // (2 * d))
+        elif kind == "wide":
+            t = rng.integers(-UNIT // d, 2 * UNIT // d, (size, size))
+        else:
+            t = rng.integers(0, UNIT // d, (size, size))
+        t = np.triu(t) + np.triu(t, 1).T
+        np.fill_diagonal(t, UNIT // d)
+        out.append(t.astype(np.int32))
+    return SimilarityTables("calibrated", odd, tuple(range(d)), tuple(out))
+
+
+def cosines_of(odd: Odd, rng: np.random.Generator) -> list[np.ndarray]:
+    out = []
+    for size in odd.codec.sizes:
+        t = np.triu(rng.integers(-UNIT // 10, UNIT, (size, size)), 1)
+        out.append((t + t.T + np.eye(size, dtype=int) * UNIT).astype(np.int32))
+    return out
+
+
+def seed_of(odd: Odd, rng: np.random.Generator, n: int, errors: str) -> SeedTable:
+    space = odd.codec.space(odd.codec.values) if errors == "everywhere" else odd.base_space
+    codes = np.concatenate(list(space.chunks()))
+    codes = codes[rng.choice(len(codes), min(n, len(codes)), replace=False)]
+    counts = rng.integers(1, 60, len(codes))
+    if errors == "ones":
+        score = np.zeros(len(codes))
+    elif errors == "steps":
+        score = rng.integers(0, 3, len(codes)) / 2
+    else:
+        score = rng.random(len(codes)).round(3)
+    names = [dict(zip(odd.names, row, strict=True)) for row in odd.codec.names(codes)]
+    return SeedTable.from_slices(odd, names, counts.tolist(), score.tolist())
+
+
+def plain_reference(
+    seed: SeedTable, params: ScoringParameters, tables: SimilarityTables, cosines: list[np.ndarray], space: SliceSpace, rules: list[Rule]
+) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """(-q, id, codes) of every candidate outside the ODD, by loops over Python numbers alone; nothing of the scorer is used."""
+    odd = seed.odd
+    observed = [tuple(row) for row in seed.codes.tolist()]
+    total = int(seed.n.sum())
+    p: list[list[float]] = []
+    for k, size in enumerate(odd.codec.sizes):
+        count = [0] * size
+        for row, n in zip(observed, seed.n.tolist(), strict=True):
+            count[row[k]] += n
+        known = [bool(odd.is_base[k][v]) or count[v] > 0 for v in range(size)]
+        v_k = sum(known)
+        row_p = [(c + params.alpha) / (total + params.alpha * v_k) for c in count]
+        for v in range(size):
+            if known[v]:
+                continue
+            if params.novel == "unseen":
+                row_p[v] = params.alpha / (total + params.alpha * v_k)
+                continue
+            star = max((u for u in range(size) if count[u] > 0), key=lambda u: (cosines[k][v][u], -u))
+            row_p[v] = row_p[star] * (max(int(cosines[k][v][star]), 0) / UNIT) * params.beta
+        p.append(row_p)
+    error = seed.error.tolist()
+    least = math.ceil(round(params.theta * UNIT, 3))
+    for codes in product(*[a.tolist() for a in space.allowed]):
+        if codes in observed or all(odd.is_base[k][c] for k, c in enumerate(codes)):
+            continue
+        if any(all(m[codes[k]] for k, m in rule.matches.items()) for rule in rules):
+            continue
+        sims = [
+            min(max(sum(int(t[codes[k], row[k]]) for k, t in zip(tables.dims, tables.tables, strict=True)), 0), UNIT) for row in observed
+        ]
+        near = sorted(range(len(observed)), key=lambda i: (-sims[i], i))[: params.m]
+        eps = min(max([sims[i] / UNIT * error[i] for i in near if sims[i] >= least], default=0.0), params.kappa)
+        e = math.prod(p[k][c] for k, c in enumerate(codes)) ** params.tau
+        phi = (1.0 - e) ** params.gamma * (1.0 + eps)
+        yield -round(phi * 1e12), sum(int(r) * c for r, c in zip(odd.codec.radix, codes, strict=True)), codes
+
+
+def random_case(number: int) -> dict[str, Any]:
+    rng = np.random.default_rng(number)
+    d = int(rng.integers(1, 5))
+    base = rng.integers(1, 4, d).tolist()
+    extended = rng.integers(0, 3, d).tolist()
+    extended[int(rng.integers(d))] += 1
+    odd = odd_of(base, extended)
+    tables = tables_of(odd, rng, str(rng.choice(["steps", "wide", "smooth"])))
+    cosines = cosines_of(odd, rng)
+    seed = seed_of(odd, rng, int(rng.integers(1, 12)), str(rng.choice(["ones", "steps", "any", "everywhere"])))
+    params = ScoringParameters(
+        alpha=float(rng.choice([0.5, 1.0])),
+        tau=float(rng.choice([0.3, 0.6, 1.0])),
+        gamma=float(rng.choice([0.0, 0.5, 1.0, 2.0, 3.0])),
+        kappa=float(rng.choice([0.2, 0.8, 1.0])),
+        m=int(rng.integers(1, 6)),
+        theta=float(rng.choice([0.0, 0.3, 0.7])),
+        beta=float(rng.choice([0.5, 0.8, 1.0])),
+        novel=str(rng.choice(["similar", "unseen"])),  # type: ignore[arg-type]
+    )
+    scope = Scope("out", {x.name: tuple(v.name for v in x.values if v.tier == "extended") for x in odd.dimensions})
+    values = scope.values(odd)
+    where = {}
+    for name, names in zip(odd.names, values, strict=True):
+        if rng.random() < 0.3:
+            where[name] = sorted(rng.choice(names, int(rng.integers(1, len(names) + 1)), replace=False).tolist())
+    rules = []
+    if rng.random() < 0.4:
+        picked = sorted(rng.choice(d, int(rng.integers(1, d + 1)), replace=False).tolist())
+        rules = [Rule("made up", {k: rng.random(odd.codec.sizes[k]) < 0.5 for k in picked})]
+    return {
+        "odd": odd,
+        "tables": tables,
+        "cosines": cosines,
+        "seed": seed,
+        "params": params,
+        "scope": scope,
+        "where": where,
+        "rules": rules,
+        "k": int(rng.choice([1, 2, 5, 20, 1000])),
+    }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("number", range(320))
+def test_random_spaces_give_what_plain_python_gives(number: int, engine: Any) -> None:
+    case = random_case(number)
+    space = candidate_space(case["odd"], case["where"], case["scope"])
+    expected = sorted(plain_reference(case["seed"], case["params"], case["tables"], case["cosines"], space, case["rules"]))
+    evidence = gather_evidence(case["seed"], case["params"], case["scope"])
+    scorer = make_scorer(evidence, case["params"], case["tables"], case["scope"], case["cosines"])
+    found = top_k(scorer, space, case["k"], need_outside=True, rules=case["rules"], engine=engine)
+    wanted = expected[: case["k"]]
+    assert found.complete
+    assert found.ids.tolist() == [i for _, i, _ in wanted]
+    assert found.q.tolist() == [-q for q, _, _ in wanted]
+    assert found.codes.tolist() == [list(c) for _, _, c in wanted]
+    count = count_space(case["odd"], space, case["rules"])
+    taken = case["seed"].codes[space.contains(case["seed"].codes)]
+    free = sum(1 for row in taken.tolist() if not all(case["odd"].is_base[k][c] for k, c in enumerate(row)))
+    hit = sum(
+        1
+        for row in taken.tolist()
+        if not all(case["odd"].is_base[k][c] for k, c in enumerate(row)) and any(r.hits(np.array([row]))[0] for r in case["rules"])
+    )
+    assert count.outside - (free - hit) == len(expected)
