@@ -15,17 +15,15 @@ import typer
 
 from core import operators
 from core.cli import options as o
+from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
 from core.errors import InputError, OddysseyError
-from core.operators import RankResult
-from core.scoring import ScoringParameters, Search, candidate_space
+from core.scoring import Search, candidate_space
 from core.seed_table import CheckReport
-from core.settings import Settings
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, help="What to test next, and why."
 )
-DEFAULTS = ScoringParameters()
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -82,42 +80,19 @@ def check(
 
 @app.command()
 @o.reads_table
+@ranks
 def rank(
     opts: o.TableOptions,
-    where: o.Where = None,
+    ranking: RankOptions,
     top: Annotated[int, typer.Option("--top", min=0, help="Slices to return; 0 returns all.")] = operators.DEFAULT_TOP,
-    similarity: Annotated[
-        str, typer.Option("--similarity", help="text, calibrated, factored or exact; by default what suits the ODD.")
-    ] = "",
-    provisional: Annotated[
-        str, typer.Option("--provisional", help="Slices below the minimum support count as observed or missing.")
-    ] = "observed",
-    min_support: Annotated[
-        float, typer.Option("--min-support", help="A count (10), or a share of all samples below 1.")
-    ] = DEFAULTS.min_support,
-    alpha: Annotated[float, typer.Option("--alpha", help="Smoothing (Eq. 4).")] = DEFAULTS.alpha,
-    tau: Annotated[float, typer.Option("--tau", help="Dynamic range (Eq. 5).")] = DEFAULTS.tau,
-    gamma: Annotated[float, typer.Option("--gamma", help="Emphasis on rarity (Eq. 6).")] = DEFAULTS.gamma,
-    kappa: Annotated[float, typer.Option("--kappa", help="Cap of the neighbour error (Eq. 7).")] = DEFAULTS.kappa,
-    m: Annotated[int, typer.Option("--m", help="Neighbours.")] = DEFAULTS.m,
-    theta: Annotated[float, typer.Option("--theta", help="Least similarity of a neighbour.")] = DEFAULTS.theta,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the ranking to this .csv, .json or .parquet file, its manifest beside it.")
     ] = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Ranks the slices that were never tested, with the reason for each rank."""
-    params = ScoringParameters(alpha, tau, gamma, kappa, m, theta, min_support, provisional)  # type: ignore[arg-type]
     prepared, report = _report(opts)
-    result: RankResult = operators.rank(
-        report.seed,
-        params,
-        Settings.from_environment(),
-        mode=similarity or None,
-        top=top or None,
-        where=o.filters(where),
-        source=operators.source_of(prepared, report),
-    )
+    result = ranking.rank(prepared, report, top or None)
     if out is not None:
         operators.write(result, out)
     if as_json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +10,8 @@ import numpy.typing as npt
 from core.errors import InputError
 from core.scoring.parameters import ScoringParameters
 from core.scoring.scope import IN_ODD, Scope
+from core.scoring.shrinkage import Shrinkage, shrink
 from core.seed_table import SeedTable
-
-if TYPE_CHECKING:
-    from core.scoring.shrinkage import Shrinkage
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +56,5 @@ def gather_evidence(seed: SeedTable, params: ScoringParameters, scope: Scope = I
             "Lower the minimum support, or count provisional slices as observed."
         )
     observed = base.select(~drop)
-    error, shrinkage = observed.error, None
-    if params.shrink:
-        from core.scoring.shrinkage import shrink
-
-        error, shrinkage = shrink(observed.error, observed.n)
+    error, shrinkage = shrink(observed.error, observed.n) if params.shrink else (observed.error, None)
     return Evidence(observed, weak[~drop], base.select(drop), seed.select(~inside), threshold, error, shrinkage)

@@ -13,7 +13,7 @@ from core.errors import InputError, MissingPackageError, Problem
 from core.odd import Codes, Odd, SliceSpace, built_in
 from core.odd.text import TEMPLATE
 from core.settings import Settings
-from core.similarity.base import MODES, UNIT, Similarity
+from core.similarity.base import MODES, UNIT, Similarity, Units
 from core.similarity.calibrated import SCOPES, FitSize, Scope, factored_tables, fit_tables
 from core.similarity.encoder import Encoder, Progress, installed
 from core.similarity.shipped import read_tables, shipped_tables, vocabulary_hash, write_tables
@@ -148,6 +148,18 @@ def _covers(tables: SimilarityTables, needed: Needed) -> bool:
             if not ok[n.allowed[k] if isinstance(n, SliceSpace) else n[:, k]].all():
                 return False
     return True
+
+
+def value_cosines(odd: Odd, settings: Settings, progress: Progress | None = None) -> tuple[Units, ...]:
+    """Similarity of the values of each dimension: cosines of their texts (V_k, V_k) in units of 1e-6 (SliceNav, section 3.5, sim(v, v*)).
+
+    Raises:
+        MissingPackageError: No tables ship for these values, and sentence-transformers is not installed.
+    """
+    tables = choose_similarity(odd, range(len(odd.names)), "factored", settings, [odd.codec.space(odd.codec.values)], progress)
+    if not isinstance(tables, SimilarityTables) or len(tables.cosines) != len(odd.names):
+        raise TypeError("Tables of the mode factored hold the cosines of their values.")
+    return tables.cosines
 
 
 @dataclass(frozen=True)
