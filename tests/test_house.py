@@ -19,6 +19,7 @@ LAYERS = [
     {"odd"},
     {"seed_table", "similarity", "storage"},
     {"scoring"},
+    {"benchmark"},
     {"plots"},
     {"operators"},
     {"cli", "__main__"},

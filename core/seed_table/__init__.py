@@ -1,5 +1,6 @@
 """Seed tables: read a file, check every row, aggregate to tested slices."""
 
+from core.seed_table.accepted import AcceptedRows, accepted_rows, halves
 from core.seed_table.check import check_table
 from core.seed_table.plan import EXCLUDE, ImportPlan
 from core.seed_table.propose import dimension_candidates, propose_plan
@@ -10,6 +11,7 @@ from core.seed_table.values import Reading, ValueReader
 
 __all__ = [
     "EXCLUDE",
+    "AcceptedRows",
     "CheckReport",
     "Dialect",
     "ImportPlan",
@@ -21,8 +23,10 @@ __all__ = [
     "SeedTable",
     "TableFile",
     "ValueReader",
+    "accepted_rows",
     "check_table",
     "dimension_candidates",
+    "halves",
     "open_table",
     "propose_plan",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import numpy as np
@@ -66,19 +66,9 @@ def check_table(file: TableFile, odd: Odd, plan: ImportPlan) -> CheckReport:
     Raises:
         InputError: The plan cannot work at all: a dimension without a column, no score, an undecided scale or model.
     """
-    _check_plan(odd, plan)
-    raw = _without_missing_words(file.read(plan.used_columns()), plan)
-    keep, models, plan = _chosen_model(raw, plan)
-    out = _Rejected(raw, keep)
-    if plan.model_column:
-        out.add(raw.columns[plan.model_column].codes < 0, Problem(None, plan.model_column, "(empty)", "the name of a model", "", "empty"))
-    codes, readings = _dimension_codes(raw, odd, plan, out)
-    scores, reading = _scores(raw, plan, out)
-    counts = _counts(raw, plan, out)
-    good = out.good
-    accepted = slice(None) if good.all() else good  # most tables are good, and copies of a million rows take time
-    ids = odd.codec.encode(codes[accepted])
-    seed = aggregate(odd, ids, scores[accepted], None if counts is None else counts[accepted], plan.assume_n is not None)
+    rows = read_rows(file, odd, plan)
+    raw, plan, out, reading, good, ids = rows.raw, rows.plan, rows.out, rows.reading, rows.good, rows.ids
+    seed = aggregate(odd, ids, rows.scores, rows.counts, plan.assume_n is not None)
     if reading is not None:
         plan = plan.model_copy(update={"scale": reading.scale})
     broken = tuple(
@@ -93,16 +83,64 @@ def check_table(file: TableFile, odd: Odd, plan: ImportPlan) -> CheckReport:
         seed=seed,
         rows=raw.rows + len(raw.broken),
         accepted=int(good.sum()),
-        other_models=int((~keep).sum()),
-        models=models,
+        other_models=int((~out.keep).sum()),
+        models=rows.models,
         rejections=rejections,
         rejected=rejected,
-        readings=readings,
+        readings=rows.readings,
         score=reading,
         inventory=inventory(raw, plan, good, ids),
         warnings=(),
     )
-    return replace(report, warnings=warnings_of(report, raw, good, ids, scores[accepted]))
+    return replace(report, warnings=warnings_of(report, raw, good, ids, rows.scores))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The records of a file as they were understood.
+
+    Attributes:
+        raw: All readable records.
+        plan: The plan with the model filled in.
+        models: Rows of each model.
+        out: What is wrong with rows.
+        readings: See `CheckReport`.
+        reading: How the scores were read.
+        good: (rows,) records without a problem.
+        ids, scores, counts: Slice, score and samples of each good record; no counts where each is one sample.
+    """
+
+    raw: RawTable
+    plan: ImportPlan
+    models: dict[str, int]
+    out: _Rejected
+    readings: dict[str, tuple[tuple[Reading, int], ...]]
+    reading: ScoreReading | None
+    good: Mask
+    ids: Ints
+    scores: Floats
+    counts: Ints | None
+
+
+def read_rows(file: TableFile, odd: Odd, plan: ImportPlan, more: Sequence[str] = ()) -> Rows:
+    """Reads every record of a file against an ODD and a plan; `more` columns are read beside those of the plan.
+
+    Raises:
+        InputError: The plan cannot work at all, or a column does not exist.
+    """
+    _check_plan(odd, plan)
+    raw = _without_missing_words(file.read([*plan.used_columns(), *more]), plan)
+    keep, models, plan = _chosen_model(raw, plan)
+    out = _Rejected(raw, keep)
+    if plan.model_column:
+        out.add(raw.columns[plan.model_column].codes < 0, Problem(None, plan.model_column, "(empty)", "the name of a model", "", "empty"))
+    codes, readings = _dimension_codes(raw, odd, plan, out)
+    scores, reading = _scores(raw, plan, out)
+    counts = _counts(raw, plan, out)
+    good = out.good
+    accepted = slice(None) if good.all() else good  # most tables are good, and copies of a million rows take time
+    kept = None if counts is None else counts[accepted]
+    return Rows(raw, plan, models, out, readings, reading, good, odd.codec.encode(codes[accepted]), scores[accepted], kept)
 
 
 def _check_plan(odd: Odd, plan: ImportPlan) -> None:
