@@ -14,10 +14,10 @@ Ints = npt.NDArray[np.int64]
 
 SCALE = 1e12
 """Scores are compared after rounding to 1e-12, as in the ranking."""
-_BY_SCORE, _BY_CROWDING = 80, 40
-"""Slices looked at for an exchange: those that cost least, and those that gain most."""
-_STEP = 1_000
-"""Cost, in units of 1e-12, of an exchange that loses nothing, so that of such the largest gain goes first."""
+_SHORT = 40
+"""Slices on either side that are looked at for an exchange."""
+_FINE = 1_000
+"""The price of crowding is found to this fraction of itself."""
 
 
 def ild(codes: Codes, dims: Sequence[int]) -> float:
@@ -50,7 +50,7 @@ class Swapped:
     Attributes:
         order: (k,) positions of the chosen slices: the prefix, then by score.
         ild: ILD of the whole list.
-        swaps: Exchanges made.
+        swaps: Slices that stand in for ones with a better score.
         reached: Whether ild is at least the floor. If not, no exchange of one slice for another raises it any further.
     """
 
@@ -65,8 +65,10 @@ def keep_ild(
 ) -> Swapped:
     """The k slices with the best scores, exchanged one at a time until ILD reaches the floor.
 
-    Each exchange is the one that loses the least score per unit of ILD gained, among a short list (the whole where that holds none).
-    Every exchange raises ILD, so the search ends; it is greedy, and the loss it ends with is small rather than proven least.
+    ILD falls with the sum of squared value counts of the list. Crowding gets a price: the sum of scores less price x sum of squares is
+    raised by exchanges until none raises it, and the smallest price at which ILD reaches the floor is found by bisection. What is then
+    left above the floor is spent on exchanges that raise the score. All in integers, so the same everywhere. The loss of score is small
+    rather than proven least.
 
     Args:
         codes: (n, D) candidates, each once, in the order of their ids, which breaks ties.
@@ -86,65 +88,118 @@ def keep_ild(
     q = np.rint(score * SCALE).astype(np.int64)
     order = np.argsort(-q, kind="stable").astype(np.int64)
     order = order[~np.isin(order, head)]
-    chosen, rest = order[: k - len(head)].copy(), order[k - len(head) :].copy()
+    best = order[: k - len(head)]
+    plain = _List(x, q, head, best, order[k - len(head) :])
+    chosen = best
+    if plain.ild < floor and len(plain.rest) and len(best):
+        kept = _List(x, q, head, chosen := _priced(plain, floor), np.setdiff1d(order, chosen))
+        kept.spend(floor)
+        chosen = np.sort(kept.chosen)
+    chosen = chosen[np.argsort(-q[chosen], kind="stable")]
     whole = np.concatenate([head, chosen])
-    length, d = len(whole), x.shape[1]
-    counts = [np.bincount(x[whole, j], minlength=int(x[:, j].max()) + 1 if len(x) else 1).astype(np.int64) for j in range(d)]
-    squares, swaps = _squares(x[whole]), 0
-    while _ild(squares, length, d) < floor and len(chosen) and len(rest):
-        picked = _exchange(x, q, chosen, rest, counts)
-        if picked is None:
-            break
-        i, j, change = picked
-        for c, out, into in zip(counts, x[chosen[i]], x[rest[j]], strict=True):
+    got = _ild(_squares(x[whole]), len(whole), x.shape[1])
+    return Swapped(whole, got, int((~np.isin(chosen, best)).sum()), got >= floor)
+
+
+class _List:
+    """A list under exchange: `chosen` and `rest` change places one at a time, `head` stays."""
+
+    def __init__(self, x: Codes, q: Ints, head: Ints, chosen: Ints, rest: Ints) -> None:
+        self.x, self.q, self.chosen, self.rest = x, q, chosen.copy(), rest.copy()
+        whole = x[np.concatenate([head, chosen])]
+        self.length, self.d = whole.shape
+        self.counts = [np.bincount(whole[:, j], minlength=int(x[:, j].max(initial=0)) + 1).astype(np.int64) for j in range(self.d)]
+        self.squares = _squares(whole)
+
+    @property
+    def ild(self) -> float:
+        return _ild(self.squares, self.length, self.d)
+
+    def crowding(self, members: Ints) -> Ints:
+        """For each slice, how often its values stand in the list, added up over the dimensions."""
+        out = np.zeros(len(members), dtype=np.int64)
+        for j, c in enumerate(self.counts):
+            out += c[self.x[members, j]]
+        return out
+
+    def change(self, leave: Ints, enter: Ints) -> Ints:
+        """Change of the sum of squares by each exchange (leave, enter): a count c gives up 2c - 1, or takes 2c + 1."""
+        out, into = self.chosen[leave], self.rest[enter]
+        same: Ints = (self.x[out][:, None] == self.x[into][None]).sum(axis=2)
+        moved: Ints = self.crowding(into)[None] - self.crowding(out)[:, None] + self.d - same
+        return 2 * moved
+
+    def exchange(self, i: int, j: int, change: int) -> None:
+        """Exchanges the i-th of `chosen` for the j-th of `rest`."""
+        for c, out, into in zip(self.counts, self.x[self.chosen[i]], self.x[self.rest[j]], strict=True):
             c[out] -= 1
             c[into] += 1
-        chosen[i], rest[j] = rest[j], chosen[i]
-        squares, swaps = squares + change, swaps + 1
-    reached = _ild(squares, length, d)
-    chosen.sort()
-    chosen = chosen[np.argsort(-q[chosen], kind="stable")]
-    return Swapped(np.concatenate([head, chosen]), reached, swaps, reached >= floor)
+        self.chosen[i], self.rest[j] = self.rest[j], self.chosen[i]
+        self.squares += change
+
+    def settle(self, price: int) -> None:
+        """Exchanges as long as one of the short lists raises score - price x squares."""
+        while True:
+            leave = _first(self.q[self.chosen] - 2 * price * self.crowding(self.chosen), _SHORT)
+            enter = _first(2 * price * self.crowding(self.rest) - self.q[self.rest], _SHORT)
+            change = self.change(leave, enter)
+            gain = self.q[self.rest[enter]][None] - self.q[self.chosen[leave]][:, None] - price * change
+            i, j = divmod(int(np.argmax(gain)), len(enter))
+            if gain[i, j] <= 0:
+                return
+            self.exchange(int(leave[i]), int(enter[j]), int(change[i, j]))
+
+    def spread(self, enough: float) -> None:
+        """Exchanges whatever raises ILD, until it is enough or nothing raises it any further."""
+        every = np.arange(len(self.rest))
+        while self.ild < enough:
+            found = (0, 0, 0)
+            for start in range(0, len(self.chosen), 64):  # in blocks, so that a long list does not fill the memory
+                change = self.change(np.arange(start, min(start + 64, len(self.chosen))), every)
+                i, j = divmod(int(np.argmin(change)), len(every))
+                found = min(found, (int(change[i, j]), start + i, j))
+            if found[0] >= 0:
+                return
+            self.exchange(found[1], found[2], found[0])
+
+    def spend(self, floor: float) -> None:
+        """Exchanges for a better score as long as ILD stays at the floor."""
+        while self.ild >= floor:
+            leave, enter = _first(self.q[self.chosen], 3 * _SHORT), _first(-self.q[self.rest], 3 * _SHORT)
+            change = self.change(leave, enter)
+            gain = self.q[self.rest[enter]][None] - self.q[self.chosen[leave]][:, None]
+            within = (self.d * self.length**2 - self.squares - change) / (self.d * self.length * (self.length - 1)) >= floor
+            gain = np.where(within, gain, 0)
+            i, j = divmod(int(np.argmax(gain)), len(enter))
+            if gain[i, j] <= 0:
+                return
+            self.exchange(int(leave[i]), int(enter[j]), int(change[i, j]))
 
 
-def _exchange(x: Codes, q: Ints, chosen: Ints, rest: Ints, counts: list[Ints]) -> tuple[int, int, int] | None:
-    """Positions in `chosen` and `rest` to exchange, and the change of the sum of squares (negative); None if none lowers it."""
-    crowd = [np.zeros(len(s), dtype=np.int64) for s in (chosen, rest)]
-    for j, c in enumerate(counts):
-        for total, members in zip(crowd, (chosen, rest), strict=True):
-            total += c[x[members, j]]
-    leave = np.union1d(_first(q[chosen], _BY_SCORE), _first(-crowd[0], _BY_CROWDING))
-    enter = np.union1d(_first(-q[rest], _BY_SCORE), _first(crowd[1], _BY_CROWDING))
-    found = _best(x, q, chosen[leave], rest[enter], counts)
-    if found is not None:
-        return int(leave[found[0]]), int(enter[found[1]]), found[2]
-    every, best = np.arange(len(rest)), None
-    for start in range(0, len(chosen), 64):  # in blocks, so that a long list does not fill the memory
-        found = _best(x, q, chosen[start : start + 64], rest[every], counts)
-        if found is not None and (best is None or found[3] < best[3]):
-            best = (start + found[0], found[1], found[2], found[3])
-    return None if best is None else best[:3]
-
-
-def _best(x: Codes, q: Ints, leave: Ints, enter: Ints, counts: list[Ints]) -> tuple[int, int, int, float] | None:
-    """The pair that loses least per unit gained, the change of the sum of squares, and the loss per unit."""
-    change = np.zeros((len(leave), len(enter)), dtype=np.int64)
-    for j, c in enumerate(counts):
-        out, into = x[leave, j], x[enter, j]
-        # Taking one away from a count c changes its square by 1 - 2c, adding one to another by 1 + 2c.
-        change += np.where(out[:, None] == into[None], 0, 2 - 2 * c[out][:, None] + 2 * c[into][None])
-    loss = np.maximum(q[leave][:, None] - q[enter][None], 0) + _STEP
-    price = np.where(change < 0, loss / np.maximum(-change, 1), np.inf)
-    at = int(np.argmin(price))
-    i, j = divmod(at, len(enter))
-    return (i, j, int(change[i, j]), float(price[i, j])) if change[i, j] < 0 else None
+def _priced(state: _List, floor: float) -> Ints:
+    """Bisection of the price; the chosen slices with the best total score among those that keep the floor, else the most diverse."""
+    dearest = int(np.ptp(state.q)) + 1  # the least gain of diversity is then worth any loss of score
+    low, high, price = 0, 0, max(dearest // (64 * state.length), 1)
+    best: tuple[int, Ints] | None = None
+    while not high or high - low > max(high // _FINE, 1):
+        state.settle(price)
+        if price == dearest:
+            state.spread(floor)
+        if state.ild >= floor:
+            high, total = price, int(state.q[state.chosen].sum())
+            best = (total, state.chosen.copy()) if best is None or total > best[0] else best
+        elif price == dearest:
+            return state.chosen
+        else:
+            low = price
+        price = (low + high) // 2 if high else min(2 * price, dearest)
+    return state.chosen if best is None else best[1]
 
 
 def _first(key: Ints, most: int) -> Ints:
     """Positions of the `most` smallest keys, the first of equal ones."""
     if len(key) <= most:
         return np.arange(len(key))
-    # Scores fill an int64 up to 1e12 * 1.8, so the place is compared apart, by a stable sort of the few that can be among them.
-    limit = np.partition(key, most - 1)[most - 1]
-    few = np.flatnonzero(key <= limit)
+    # A partition may order equal keys as it likes, so a stable sort of the few that can be among them has the last word.
+    few = np.flatnonzero(key <= np.partition(key, most - 1)[most - 1])
     return few[np.argsort(key[few], kind="stable")[:most]]
