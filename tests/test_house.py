@@ -20,7 +20,7 @@ LAYERS = [
     {"seed_table", "similarity", "storage"},
     {"scoring"},
     {"benchmark"},
-    {"plots"},
+    {"acquisition", "plots"},
     {"operators"},
     {"cli", "__main__"},
 ]

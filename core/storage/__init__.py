@@ -1,8 +1,24 @@
 """The store: what a workspace keeps, append-only, in SQLite or PostgreSQL."""
 
+from core.storage.campaign_records import STATUSES, CampaignContent, PlannedSlice, SavedCampaign, SliceState, Status, StatusEvent
 from core.storage.drafts import Draft
 from core.storage.store import Store, open_store
 from core.storage.tables import Provenance, SavedTable, TableEvent
 from core.storage.uploads import Upload
 
-__all__ = ["Draft", "Provenance", "SavedTable", "Store", "TableEvent", "Upload", "open_store"]
+__all__ = [
+    "STATUSES",
+    "CampaignContent",
+    "Draft",
+    "PlannedSlice",
+    "Provenance",
+    "SavedCampaign",
+    "SavedTable",
+    "SliceState",
+    "Status",
+    "StatusEvent",
+    "Store",
+    "TableEvent",
+    "Upload",
+    "open_store",
+]

@@ -159,3 +159,57 @@ preferences = sa.Table(
     sa.Column("set_at", UtcTime, nullable=False),
 )
 """Every value that a preference ever had."""
+
+campaigns = sa.Table(
+    "campaigns",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("table_id", sa.String(16), sa.ForeignKey("seed_tables.id"), nullable=False),
+    sa.Column("odd_hash", sa.String(64), sa.ForeignKey("odds.hash"), nullable=False, index=True),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("manifest", JsonText, nullable=False),
+    sa.Column("created_at", UtcTime, nullable=False),
+)
+"""Test plans as saved, with all that they were made from; their names and whether they are deleted stand in the events."""
+
+campaign_slices = sa.Table(
+    "campaign_slices",
+    metadata,
+    sa.Column("campaign_id", sa.String(16), sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("slice_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("rank", sa.BigInteger, nullable=False),
+    sa.Column("slice_values", JsonText, nullable=False),
+    sa.Column("samples", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("phi", sa.Double, nullable=False),
+    sa.Column("eps_hat", sa.Double, nullable=False),
+    sa.UniqueConstraint("campaign_id", "rank"),
+)
+"""The slices of a campaign."""
+
+campaign_events = sa.Table(
+    "campaign_events",
+    metadata,
+    sa.Column("seq", _Sequence, primary_key=True),
+    sa.Column("campaign_id", sa.String(16), sa.ForeignKey("campaigns.id"), nullable=False, index=True),
+    sa.Column("kind", sa.String(20), nullable=False),
+    sa.Column("name", JsonText, nullable=False),
+    sa.Column("who", JsonText, nullable=False),
+    sa.Column("at", UtcTime, nullable=False),
+)
+"""What was done to a campaign: created, renamed, deleted, restored; each with the name that it had afterwards."""
+
+campaign_status = sa.Table(
+    "campaign_status",
+    metadata,
+    sa.Column("seq", _Sequence, primary_key=True),
+    sa.Column("campaign_id", sa.String(16), nullable=False),
+    sa.Column("slice_id", sa.BigInteger, nullable=False),
+    sa.Column("status", sa.String(20), nullable=False),
+    sa.Column("note", JsonText, nullable=False),
+    sa.Column("who", JsonText, nullable=False),
+    sa.Column("at", UtcTime, nullable=False),
+    sa.ForeignKeyConstraint(["campaign_id", "slice_id"], ["campaign_slices.campaign_id", "campaign_slices.slice_id"]),
+    sa.Index("ix_campaign_status_campaign_id_slice_id", "campaign_id", "slice_id"),
+)
+"""Every status that a slice of a campaign ever had; the newest counts."""

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from core.errors import InputError
 from core.settings import Settings
+from core.storage.campaigns import Campaigns
 from core.storage.database import Database, make_database
 from core.storage.drafts import Drafts
 from core.storage.migrate import migrate
@@ -27,6 +28,7 @@ class Store:
         uploads: Uploaded files.
         drafts: Unfinished imports.
         tables: Seed tables.
+        campaigns: Test plans.
         preferences: Small settings.
     """
 
@@ -35,6 +37,7 @@ class Store:
     uploads: Uploads
     drafts: Drafts
     tables: Tables
+    campaigns: Campaigns
     preferences: Preferences
 
     def close(self) -> None:
@@ -62,7 +65,7 @@ def open_store(settings: Settings) -> Store:
     odds = Odds(db)
     uploads = Uploads(db, settings.uploads)
     uploads.sweep()
-    return Store(db, odds, uploads, Drafts(db), Tables(db, odds), Preferences(db))
+    return Store(db, odds, uploads, Drafts(db), Tables(db, odds), Campaigns(db, odds), Preferences(db))
 
 
 def _prepare(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -14,14 +13,14 @@ from core.seed_table.table import SeedTable
 from core.storage import schema
 from core.storage.database import Database
 from core.storage.ids import is_id, new_id
+from core.storage.names import clean, folded, free, refuse_taken
 from core.storage.odds import Odds
 from core.storage.slices import pack, unpack
 
 EventKind = Literal["created", "renamed", "deleted", "restored"]
-MAX_NAME = 120
 
 _t, _e = schema.seed_tables.c, schema.seed_table_events.c
-_LOCK = "seed_tables"
+_LOCK, _NOUN = "seed_tables", "table"
 _SUMMARY = [c for c in _t if c.name not in ("data", "decisions", "report")]
 
 
@@ -117,7 +116,7 @@ class Tables:
             InputError: The name is empty, too long or taken (a free one is suggested), the file was never uploaded, or the ODD
                 would not read back the same.
         """
-        name, data, at = _clean(name), pack(table), schema.now()
+        name, data, at = clean(name, _NOUN), pack(table), schema.now()
         with self.db.write(lock=_LOCK) as c:
             self._refuse_taken(c, name, but="")
             if upload_sha is not None and not c.execute(sa.select(schema.files.c.size).where(schema.files.c.sha256 == upload_sha)).first():
@@ -196,7 +195,7 @@ class Tables:
         Raises:
             InputError: The name cannot be used, or there is no such table, or it is deleted.
         """
-        name = _clean(name)
+        name = clean(name, _NOUN)
         with self.db.write(lock=_LOCK) as c:
             saved = self._get(c, table_id)
             if saved.deleted:
@@ -232,7 +231,7 @@ class Tables:
         with self.db.write(lock=_LOCK) as c:
             saved = self._get(c, table_id)
             if saved.deleted:
-                name = saved.name if name is None else _clean(name)
+                name = saved.name if name is None else clean(name, _NOUN)
                 self._refuse_taken(c, name, but=table_id)
                 self._append(c, table_id, "restored", name, who, schema.now())
             return self._get(c, table_id)
@@ -251,7 +250,7 @@ class Tables:
     def free_name(self, name: str) -> str:
         """The name itself if no table has it, else the name with the first free number."""
         with self.db.read() as c:
-            return _free(_clean(name), self._names(c, but=""))
+            return free(clean(name, _NOUN), self._names(c, but=""))
 
     def _append(self, c: sa.Connection, table_id: str, kind: EventKind, name: str, who: str, at: datetime) -> None:
         c.execute(schema.seed_table_events.insert().values(table_id=table_id, kind=kind, name=name, who=who, at=at))
@@ -290,31 +289,7 @@ class Tables:
         return found[0]
 
     def _names(self, c: sa.Connection, but: str) -> set[str]:
-        return {_folded(t.name) for t in self._all(c) if not t.deleted and t.id != but}
+        return {folded(t.name) for t in self._all(c) if not t.deleted and t.id != but}
 
     def _refuse_taken(self, c: sa.Connection, name: str, but: str) -> None:
-        taken = self._names(c, but)
-        if _folded(name) in taken:
-            raise InputError(f'There is already a table called "{name}". Choose another name, such as "{_free(name, taken)}".')
-
-
-def _folded(name: str) -> str:
-    return name.casefold()
-
-
-def _clean(name: str) -> str:
-    out = " ".join(name.split())
-    if not out:
-        raise InputError("A table needs a name.")
-    if len(out) > MAX_NAME:
-        raise InputError(f"A table name has at most {MAX_NAME} characters; this one has {len(out)}.")
-    return out
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    candidate, number = name, 1
-    while _folded(candidate) in taken:
-        number += 1
-        suffix = f" ({number})"
-        candidate = name[: MAX_NAME - len(suffix)] + suffix
-    return candidate
+        refuse_taken(name, self._names(c, but), _NOUN)

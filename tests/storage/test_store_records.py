@@ -382,4 +382,5 @@ def test_no_row_is_ever_changed_or_removed(store: Store) -> None:
         before = after
     assert {k: len(v) for k, v in before.items()} == {
         "odds": 1, "files": 1, "uploads": 2, "drafts": 4, "seed_tables": 1, "seed_table_events": 4, "preferences": 2,
+        "campaigns": 0, "campaign_slices": 0, "campaign_events": 0, "campaign_status": 0,
     }  # fmt: skip

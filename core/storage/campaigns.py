@@ -1,0 +1,305 @@
+"""Saved campaigns: their slices never change, and what is done to them is a list of events, so that everything can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import fsum
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.errors import ConflictError, InputError, Problem
+from core.odd import Odd
+from core.storage import schema
+from core.storage.campaign_records import (
+    STATUSES,
+    CampaignContent,
+    CampaignEvent,
+    EventKind,
+    PlannedSlice,
+    SavedCampaign,
+    SliceState,
+    Status,
+    StatusEvent,
+    digest,
+)
+from core.storage.database import Database
+from core.storage.ids import is_id, new_id
+from core.storage.names import clean, folded, free, refuse_taken
+from core.storage.odds import Odds
+
+MAX_NOTE = 2_000
+
+_c, _s, _e, _l = schema.campaigns.c, schema.campaign_slices.c, schema.campaign_events.c, schema.campaign_status.c
+_LOCK, _NOUN = "campaigns", "campaign"
+
+
+@dataclass(frozen=True, eq=False)
+class Campaigns:
+    """The campaigns of the workspace."""
+
+    db: Database
+    odds: Odds
+
+    def save(
+        self,
+        name: str,
+        *,
+        table_id: str,
+        odd: Odd,
+        manifest: dict[str, Any],
+        slices: Sequence[PlannedSlice],
+        exclusive: bool = False,
+        who: str = "",
+    ) -> SavedCampaign:
+        """Keep a campaign, every slice of it planned, all or nothing.
+
+        Args:
+            name: Unique among the living campaigns.
+            table_id: Seed table whose gaps it tests.
+            odd: Numbers the slices.
+            manifest: What it was made from (JSON).
+            slices: Best rank first.
+            exclusive: Refuse it if another campaign of the ODD has one of the slices by now.
+            who: Who saves it.
+
+        Raises:
+            InputError: The name is empty, too long or taken (a free one is suggested), there is no slice or no such table.
+            ConflictError: Another campaign took a slice meanwhile, and `exclusive` was asked for.
+        """
+        name, at = clean(name, _NOUN), schema.now()
+        if not slices:
+            raise InputError("The campaign has no slice, so there is nothing to save.")
+        with self.db.write(lock=_LOCK) as c:
+            refuse_taken(name, self._names(c, but=""), _NOUN)
+            known = is_id(table_id) and c.execute(sa.select(schema.seed_tables.c.id).where(schema.seed_tables.c.id == table_id)).first()
+            if not known:
+                raise InputError(f'There is no saved table "{table_id}" in this workspace, so no campaign can be kept for it.')
+            if exclusive:
+                self._refuse_scheduled(c, odd.hash, [s.slice_id for s in slices])
+            campaign_id = new_id(c, _c.id)
+            row = {
+                "id": campaign_id,
+                "table_id": table_id,
+                "odd_hash": self.odds.put_within(c, odd),
+                "manifest": manifest,
+                "created_at": at,
+            }
+            c.execute(schema.campaigns.insert().values(row | {"digest": digest(odd.hash, manifest, slices)}))
+            c.execute(schema.campaign_slices.insert(), [_row(s) | {"campaign_id": campaign_id} for s in slices])
+            self._append(c, campaign_id, "created", name, who, at)
+            self._append_status(c, campaign_id, [s.slice_id for s in slices], "planned", "", who, at)
+            return self._get(c, campaign_id)
+
+    def load(self, campaign_id: str) -> CampaignContent:
+        """A campaign with its slices and their status; also a deleted one.
+
+        Raises:
+            InputError: There is no such campaign, or it no longer has its digest.
+        """
+        with self.db.read() as c:
+            saved = self._get(c, campaign_id)
+            manifest = c.execute(sa.select(_c.manifest).where(_c.id == campaign_id)).scalar_one()
+            rows = c.execute(self._states(_s.campaign_id == campaign_id).order_by(_s.rank)).all()
+        states = tuple(
+            SliceState(PlannedSlice(r.rank, r.slice_id, r.slice_values, r.samples, r.cost, r.phi, r.eps_hat), r.status, r.note, r.at)
+            for r in rows
+        )
+        if digest(saved.odd_hash, manifest, [s.planned for s in states]) != saved.digest:
+            raise InputError(f'The saved campaign "{saved.name}" ({saved.id}) is damaged: its content has changed. Restore a backup.')
+        return CampaignContent(saved, manifest, states)
+
+    def get(self, campaign_id: str) -> SavedCampaign:
+        """A campaign without its slices; also a deleted one.
+
+        Raises:
+            InputError: There is no such campaign.
+        """
+        with self.db.read() as c:
+            return self._get(c, campaign_id)
+
+    def list(self, include_deleted: bool = False) -> tuple[SavedCampaign, ...]:
+        """The campaigns, the one saved last first."""
+        with self.db.read() as c:
+            return tuple(x for x in self._all(c) if include_deleted or not x.deleted)
+
+    def set_status(self, campaign_id: str, slice_ids: Collection[int], status: Status, note: str = "", who: str = "") -> int:
+        """Give slices a status. One that has it already, with the same note, is left as it is.
+
+        Returns:
+            How many slices got it.
+
+        Raises:
+            InputError: There is no such campaign, slice or status, the note is too long, or the campaign is deleted.
+        """
+        note = note.strip()
+        if status not in STATUSES:
+            raise InputError(f'A slice cannot be "{status}"; allowed: {", ".join(STATUSES)}.')
+        if len(note) > MAX_NOTE:
+            raise InputError(f"A note has at most {MAX_NOTE:,} characters; this one has {len(note):,}.")
+        with self.db.write(lock=_LOCK) as c:
+            saved = self._get(c, campaign_id)
+            if saved.deleted:
+                raise InputError(f'The campaign "{saved.name}" is deleted; restore it before you change the status of a slice.')
+            now = {r.slice_id: (r.status, r.note) for r in c.execute(self._states(_s.campaign_id == campaign_id))}
+            unknown = [i for i in dict.fromkeys(slice_ids) if i not in now]
+            if unknown:
+                problems = [Problem(None, "slice_id", str(i), f"a slice of the campaign {saved.name}") for i in unknown]
+                raise InputError("A slice is not in this campaign; no status was changed.", problems)
+            changed = [i for i in dict.fromkeys(slice_ids) if now[i] != (status, note) and (note or now[i][0] != status)]
+            self._append_status(c, campaign_id, changed, status, note, who, schema.now())
+            return len(changed)
+
+    def log(self, campaign_id: str) -> tuple[StatusEvent, ...]:
+        """Every status that a slice of a campaign was given, the oldest first.
+
+        Raises:
+            InputError: There is no such campaign.
+        """
+        with self.db.read() as c:
+            self._get(c, campaign_id)
+            rows = c.execute(sa.select(schema.campaign_status).where(_l.campaign_id == campaign_id).order_by(_l.seq)).all()
+        return tuple(StatusEvent(r.slice_id, r.status, r.note, r.who, r.at) for r in rows)
+
+    def scheduled(self, odd_hash: str) -> dict[int, str]:
+        """Slices of the living campaigns of an ODD that were not dropped, each with the name of a campaign that has it."""
+        with self.db.read() as c:
+            return self._scheduled(c, odd_hash)
+
+    def rename(self, campaign_id: str, name: str, who: str = "") -> SavedCampaign:
+        """Give a campaign another name; the name that it has already changes nothing.
+
+        Raises:
+            InputError: The name cannot be used, or there is no such campaign, or it is deleted.
+        """
+        name = clean(name, _NOUN)
+        with self.db.write(lock=_LOCK) as c:
+            saved = self._get(c, campaign_id)
+            if saved.deleted:
+                raise InputError(f'The campaign "{saved.name}" is deleted; restore it before you rename it.')
+            if name != saved.name:
+                refuse_taken(name, self._names(c, but=campaign_id), _NOUN)
+                self._append(c, campaign_id, "renamed", name, who, schema.now())
+            return self._get(c, campaign_id)
+
+    def delete(self, campaign_id: str, who: str = "") -> SavedCampaign:
+        """Put a campaign into the bin, where it stays; one that lies there already is left as it is.
+
+        Raises:
+            InputError: There is no such campaign.
+        """
+        with self.db.write(lock=_LOCK) as c:
+            saved = self._get(c, campaign_id)
+            if not saved.deleted:
+                self._append(c, campaign_id, "deleted", saved.name, who, schema.now())
+            return self._get(c, campaign_id)
+
+    def restore(self, campaign_id: str, name: str | None = None, who: str = "") -> SavedCampaign:
+        """Take a campaign out of the bin; one that does not lie there is left as it is.
+
+        Raises:
+            InputError: Its name has been taken (a free one is suggested), or there is no such campaign.
+        """
+        with self.db.write(lock=_LOCK) as c:
+            saved = self._get(c, campaign_id)
+            if saved.deleted:
+                name = saved.name if name is None else clean(name, _NOUN)
+                refuse_taken(name, self._names(c, but=campaign_id), _NOUN)
+                self._append(c, campaign_id, "restored", name, who, schema.now())
+            return self._get(c, campaign_id)
+
+    def events(self, campaign_id: str) -> tuple[CampaignEvent, ...]:
+        """Everything that was done to a campaign as a whole, the oldest first.
+
+        Raises:
+            InputError: There is no such campaign.
+        """
+        with self.db.read() as c:
+            self._get(c, campaign_id)
+            rows = c.execute(sa.select(schema.campaign_events).where(_e.campaign_id == campaign_id).order_by(_e.seq)).all()
+        return tuple(CampaignEvent(r.campaign_id, r.kind, r.name, r.who, r.at) for r in rows)
+
+    def free_name(self, name: str) -> str:
+        """The name itself if no campaign has it, else the name with the first free number."""
+        with self.db.read() as c:
+            return free(clean(name, _NOUN), self._names(c, but=""))
+
+    def _append(self, c: sa.Connection, campaign_id: str, kind: EventKind, name: str, who: str, at: datetime) -> None:
+        c.execute(schema.campaign_events.insert().values(campaign_id=campaign_id, kind=kind, name=name, who=who, at=at))
+
+    def _append_status(
+        self, c: sa.Connection, campaign_id: str, slice_ids: Sequence[int], status: Status, note: str, who: str, at: datetime
+    ) -> None:
+        row = {"campaign_id": campaign_id, "status": status, "note": note, "who": who, "at": at}
+        if slice_ids:
+            c.execute(schema.campaign_status.insert(), [row | {"slice_id": i} for i in slice_ids])
+
+    def _states(self, where: sa.ColumnElement[bool]) -> sa.Select[Any]:
+        """Slices with their newest status."""
+        newest = sa.select(sa.func.max(_l.seq)).group_by(_l.campaign_id, _l.slice_id)
+        join = sa.and_(_l.campaign_id == _s.campaign_id, _l.slice_id == _s.slice_id)
+        query = sa.select(schema.campaign_slices, _l.status, _l.note, _l.at)
+        return query.join_from(schema.campaign_slices, schema.campaign_status, join).where(_l.seq.in_(newest), where)
+
+    def _all(self, c: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> tuple[SavedCampaign, ...]:
+        where = sa.true() if where is None else where
+        newest = sa.select(sa.func.max(_e.seq)).group_by(_e.campaign_id)
+        columns = [x for x in _c if x.name != "manifest"]
+        query = (
+            sa.select(*columns, _e.kind, _e.name, _e.at)
+            .join_from(schema.campaigns, schema.campaign_events)
+            .where(_e.seq.in_(newest), where)
+        )
+        campaigns = c.execute(query.order_by(_c.created_at.desc(), _c.id)).all()
+        states: dict[str, list[Any]] = {r.id: [] for r in campaigns}
+        for r in c.execute(self._states(_s.campaign_id.in_(list(states)))):
+            states[r.campaign_id].append(r)
+        return tuple(_summary(r, states[r.id]) for r in campaigns)
+
+    def _get(self, c: sa.Connection, campaign_id: str) -> SavedCampaign:
+        found = self._all(c, _c.id == campaign_id) if is_id(campaign_id) else ()
+        if not found:
+            raise InputError(f'There is no saved campaign "{campaign_id}" in this workspace; choose one from the list.')
+        return found[0]
+
+    def _names(self, c: sa.Connection, but: str) -> set[str]:
+        return {folded(x.name) for x in self._all(c) if not x.deleted and x.id != but}
+
+    def _scheduled(self, c: sa.Connection, odd_hash: str) -> dict[int, str]:
+        living = {x.id: x.name for x in self._all(c, _c.odd_hash == odd_hash) if not x.deleted}
+        rows = c.execute(self._states(_s.campaign_id.in_(list(living))))
+        return {r.slice_id: living[r.campaign_id] for r in rows if r.status != "dropped"}
+
+    def _refuse_scheduled(self, c: sa.Connection, odd_hash: str, slice_ids: Sequence[int]) -> None:
+        others = self._scheduled(c, odd_hash)
+        taken = [i for i in slice_ids if i in others]
+        if taken:
+            raise ConflictError(
+                f"{len(taken):,} of {len(slice_ids):,} slices have been scheduled meanwhile, the first by the campaign "
+                f'"{others[taken[0]]}". Nothing was saved; plan again.'
+            )
+
+
+def _row(s: PlannedSlice) -> dict[str, Any]:
+    row = {k: v for k, v in vars(s).items() if k != "values"}
+    return row | {"slice_values": dict(s.values)}
+
+
+def _summary(r: Any, states: Sequence[Any]) -> SavedCampaign:
+    counts: dict[Status, int] = {k: sum(s.status == k for s in states) for k in STATUSES}
+    return SavedCampaign(
+        id=r.id,
+        name=r.name,
+        table_id=r.table_id,
+        odd_hash=r.odd_hash,
+        digest=r.digest,
+        slices=len(states),
+        samples=sum(s.samples for s in states),
+        cost=fsum(s.cost for s in states),
+        counts=counts,
+        created_at=r.created_at,
+        changed_at=max([r.at, *(s.at for s in states)]),
+        deleted=r.kind == "deleted",
+    )
