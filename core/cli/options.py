@@ -12,9 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from core.errors import InputError
+from core.odd import Odd
 from core.operators import Prepared, load_odd, open_table, prepare
+from core.seed_table import TableFile
 
-Table = Annotated[Path, typer.Argument(help="CSV, TSV, Excel, Parquet or JSONL file, also gzipped.", show_default=False)]
+_TABLE = typer.Argument(help="CSV, TSV, Excel, Parquet or JSONL file, also gzipped.", show_default=False)
+Table = Annotated[Path, _TABLE]
 OddName = Annotated[str, typer.Option("--odd", help="driving, infer, or the path of a YAML file.")]
 Dims = Annotated[str, typer.Option("--dims", help="Dimensions to use, separated by commas.")]
 Maps = Annotated[list[str] | None, typer.Option("--map", help="dimension=column; may be given several times.")]
@@ -35,6 +38,7 @@ Count = Annotated[str, typer.Option("--count", help="Column of the number of sam
 AssumeN = Annotated[int | None, typer.Option("--assume-n", help="Samples behind each row where the file gives none.")]
 ModelColumn = Annotated[str, typer.Option("--model-column", help="Column that names the model.")]
 Model = Annotated[str, typer.Option("--model", help="Model whose rows are used.")]
+SampleColumn = Annotated[str, typer.Option("--sample-column", help="Column that identifies a sample.")]
 MissingWords = Annotated[list[str] | None, typer.Option("--missing-word", help='A text that means "no value" in this file, such as NA.')]
 Sheet = Annotated[str, typer.Option("--sheet", help="Sheet of an Excel file.")]
 Where = Annotated[list[str] | None, typer.Option("--where", help="dimension=value,value; may be given several times.")]
@@ -55,6 +59,17 @@ class TableOptions:
 
     def prepare(self) -> Prepared:
         """Opens the file and settles ODD and plan."""
+        odd, columns, overrides = self.settle()
+        return prepare(self.open(self.table), odd, dims=listed(self.dims), columns=columns, overrides=overrides)
+
+    def open(self, path: Path | None) -> TableFile:
+        """Opens a file."""
+        if path is None:
+            raise InputError("Name the file of the table.")
+        return open_table(path, sheet=self.sheet or None)
+
+    def settle(self) -> tuple[Odd | None, dict[str, str], dict[str, Any]]:
+        """The ODD, None where it is to be inferred; the columns of dimensions; and the decisions on the plan."""
         scale = self.fields.get("scale")
         if scale not in (None, "", "unit", "percent", "boolean"):
             raise InputError(f'--score-scale: got "{scale}"; allowed: unit, percent, boolean.')
@@ -62,11 +77,9 @@ class TableOptions:
         if n is not None and n < 1:
             raise InputError(f"--assume-n: got {n}; allowed: a whole number of at least 1.")
         odd = None if self.odd == "infer" else load_odd(self.odd)
-        file = open_table(self.table, sheet=self.sheet or None)
         mapped, added = value_map(self.value)
         odd = odd.with_values(added) if odd is not None and added else odd
-        overrides = {**self.fields, "value_map": mapped}
-        return prepare(file, odd, dims=listed(self.dims), columns=pairs(self.map, "--map"), overrides=overrides)
+        return odd, pairs(self.map, "--map"), {**self.fields, "value_map": mapped}
 
 
 def _table_options(
@@ -83,6 +96,7 @@ def _table_options(
     assume_n: AssumeN = None,
     model_column: ModelColumn = "",
     model: Model = "",
+    sample_column: SampleColumn = "",
     missing_word: MissingWords = None,
     sheet: Sheet = "",
 ) -> TableOptions:
@@ -96,14 +110,22 @@ def _table_options(
         "assume_n": assume_n,
         "model_column": model_column,
         "model": model,
+        "sample_column": sample_column,
         "missing_words": tuple(missing_word or ()),
     }
     return TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet)
 
 
-def reads_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of a table, which it gets as its first argument, one `TableOptions`."""
+def reads_table(command: Callable[..., None], *, optional: bool = False) -> Callable[..., None]:
+    """Gives a command the options of a table, which it gets as its first argument, one `TableOptions`.
+
+    Args:
+        command: The command.
+        optional: Whether it can do without a table.
+    """
     shared = list(signature(_table_options, eval_str=True).parameters.values())
+    if optional:
+        shared[0] = shared[0].replace(annotation=Annotated[Path | None, _TABLE], default=None)
     own = list(signature(command, eval_str=True).parameters.values())[1:]
 
     @wraps(command)
