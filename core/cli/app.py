@@ -1,4 +1,4 @@
-"""The commands `check`, `rank` and `triage`."""
+"""The commands `check`, `rank` and `triage`; `compare` stands in a file of its own."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import typer
 
 from core import operators
 from core.cli import options as o
+from core.cli.benchmark import compare
 from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
 from core.errors import InputError, OddysseyError
@@ -24,6 +25,7 @@ from core.seed_table import CheckReport
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, help="What to test next, and why."
 )
+app.command()(o.reads_table(compare, optional=True))
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -47,9 +47,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Everything a command line says about a table."""
+    """Everything a command line says about a table; `table` is None only where a command can do without."""
 
-    table: Path
+    table: Path | None
     odd: str = "driving"
     dims: str = ""
     map: Sequence[str] = ()

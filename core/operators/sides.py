@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.odd import Odd, infer_odd
-from core.operators.table import NO_COLUMN, ROLES, Prepared, check, prepare
+from core.operators.table import NO_COLUMN, ROLES, Prepared, prepare
 from core.operators.workspace import source_of
 from core.seed_table import AcceptedRows, CheckReport, ImportPlan, SeedTable, TableFile, accepted_rows, halves, open_table
 from core.seed_table.table import Ints
@@ -201,9 +201,3 @@ def _renumbered(ids: Ints, old: Odd, new: Odd) -> Ints:
         lookup = np.array([new.codec.code_of[k].get(v, known.get(normal(v), -1)) for v in old.codec.values[j]], dtype=np.int32)
         out[:, k] = lookup[codes[:, j]]
     return new.codec.encode(out)
-
-
-def check_side(prepared: Prepared) -> tuple[Side, CheckReport]:
-    """Checks a prepared file and makes a side of it."""
-    report = check(prepared)
-    return side_of(prepared, report), report
