@@ -1,6 +1,7 @@
 """SliceScorer: deterministic ranking of untested slices, its explanation, and triage of the tested ones."""
 
 from core.scoring.diversity import Swapped, ild, keep_ild
+from core.scoring.effects import Effect, Effects, PairEffects, SingleEffects, ridge_effects, strongest
 from core.scoring.evidence import Evidence, gather_evidence
 from core.scoring.explain import Explanation, Neighbour, ValueExposure, explain
 from core.scoring.exposure import Marginals, Rarity, exposure, marginals, rarity_of
@@ -18,11 +19,14 @@ __all__ = [
     "IN_ODD",
     "MAX_CANDIDATES",
     "RISK_UNIT",
+    "Effect",
+    "Effects",
     "Evidence",
     "Explanation",
     "Failure",
     "Marginals",
     "Neighbour",
+    "PairEffects",
     "Ranking",
     "Rarity",
     "RidgeModel",
@@ -31,6 +35,7 @@ __all__ = [
     "ScoringParameters",
     "Search",
     "Shrinkage",
+    "SingleEffects",
     "Swapped",
     "Triage",
     "ValueCoverage",
@@ -50,7 +55,9 @@ __all__ = [
     "quantised",
     "rank_missing",
     "rarity_of",
+    "ridge_effects",
     "shrink",
+    "strongest",
     "triage",
     "wilson",
 ]

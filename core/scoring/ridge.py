@@ -6,7 +6,7 @@ posterior mean is exactly a sum of D single and D (D - 1) / 2 pair tables, which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log, pi
@@ -23,6 +23,7 @@ from core.similarity.tables import UNCOVERED
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Solve = Callable[[Floats], Floats]
 
 RISK_UNIT = 1_000_000_000
 """Entries of the tables are integers in units of 1e-9: sums do not depend on their order, and what processors and thread counts
@@ -83,6 +84,11 @@ class RidgeModel:
         """`predict_units` as errors."""
         return self.predict_units(codes) / RISK_UNIT
 
+    def solve(self, columns: Floats) -> Floats:
+        """(K + noise)^-1 applied to columns (S, M): what the posterior variances need."""
+        system = _system(self.observed.codes[:, self.dims], self.kernels, self.noise)
+        return system.factor(self.s1, self.s2)[1](columns)
+
 
 def fit_ridge(observed: SeedTable, dims: Sequence[int], error: Floats | None = None, alike: Sequence[Units] | None = None) -> RidgeModel:
     """Fits RiskRidge; the two variances are the point of `GRID` x `GRID` with the largest marginal likelihood, the first of equals.
@@ -109,22 +115,21 @@ def fit_ridge(observed: SeedTable, dims: Sequence[int], error: Floats | None = N
     noise = np.maximum(shrunk * (1.0 - shrunk), LEAST_SPREAD) / observed.n
     y = (observed.error if error is None else error) - prior.mean
     x = observed.codes[:, picked]
-    features = _features(x) if kernels is None else None
-    unknowns = len(y) if features is None else features[0].shape[1] + features[1].shape[1]
-    if unknowns > MAX_UNKNOWNS:
+    system = _system(x, kernels, noise)
+    if system.unknowns > MAX_UNKNOWNS:
         raise InputError(
             f"Effects of {len(y):,} tested slices over {len(picked)} dimensions are more than can be fitted (at most {MAX_UNKNOWNS:,} "
-            f"unknowns; got {unknowns:,}). Use the risk prior neighbour, or fewer dimensions."
+            f"unknowns; got {system.unknowns:,}). Use the risk prior neighbour, or fewer dimensions."
         )
-    solver = _Kernel(*kernel_matrices(x, x, kernels), noise, y) if features is None else _Features(*features, noise, y)
-    best = (-np.inf, 0.0, 0.0)
+    best = (-np.inf, 0.0, 0.0, y)
     for s1 in GRID:
         for s2 in GRID if len(picked) > 1 else GRID[:1]:
-            value = solver.solve(s1, s2)[0]
+            half_log_det, solve = system.factor(s1, s2)
+            weights = solve(y)
+            value = -0.5 * float(y @ weights) - half_log_det - 0.5 * len(y) * log(2 * pi)
             if value > best[0] + _BETTER:
-                best = (value, s1, s2)
-    s1, s2 = best[1:]
-    likelihood, weights = solver.solve(s1, s2)
+                best = (value, s1, s2, weights)
+    likelihood, s1, s2, weights = best
     constant, singles, pairs = _tables(x, sizes, weights, s1, s2, kernels)
     return RidgeModel(
         observed.odd,
@@ -175,49 +180,56 @@ def kernel_matrices(a: Codes, b: Codes, kernels: Sequence[Floats] | None = None)
     return total / d, (total * total - squares) / (d * (d - 1)) if d > 1 else np.zeros_like(total)
 
 
-@dataclass(frozen=True, eq=False)
 class _Kernel:
-    """The fit as a system of one unknown per slice."""
+    """K + noise as a system of one unknown per slice."""
 
-    k1: Floats
-    k2: Floats
-    noise: Floats
-    y: Floats
+    def __init__(self, x: Codes, kernels: Sequence[Floats] | None, noise: Floats) -> None:
+        self.x, self.kernels, self.noise, self.unknowns = x, kernels, noise, len(x)
+        self.made: tuple[Floats, Floats] | None = None
 
-    def solve(self, s1: float, s2: float) -> tuple[float, Floats]:
-        """Marginal log likelihood and the weights (S,)."""
+    def factor(self, s1: float, s2: float) -> tuple[float, Solve]:
+        """Half the log determinant, and what solves the system."""
         from scipy.linalg import cho_factor, cho_solve
 
-        k = s1 * self.k1 + s2 * self.k2 + MEAN_VARIANCE
+        k1, k2 = self.made = self.made or kernel_matrices(self.x, self.x, self.kernels)
+        k = s1 * k1 + s2 * k2 + MEAN_VARIANCE
         k[np.diag_indices_from(k)] += self.noise
         factor = cho_factor(k, lower=True, overwrite_a=True, check_finite=False)
-        weights = cho_solve(factor, self.y, check_finite=False)
-        half_log_det = float(np.log(np.diag(factor[0])).sum())
-        return -0.5 * float(self.y @ weights) - half_log_det - 0.5 * len(self.y) * log(2 * pi), weights
+        return float(np.log(np.diag(factor[0])).sum()), lambda columns: cho_solve(factor, columns, check_finite=False)
 
 
 class _Features:
-    """The same fit as a system of one unknown per effect, for tables with more slices than effects."""
+    """The same as a system of one unknown per effect, for tables with more slices than effects."""
 
-    def __init__(self, singles: Floats, pairs: Floats, noise: Floats, y: Floats) -> None:
+    def __init__(self, singles: Floats, pairs: Floats, noise: Floats) -> None:
         self.width = singles.shape[1], pairs.shape[1]
-        self.phi = np.hstack([singles, pairs, np.ones((len(y), 1))])
-        self.noise, self.y = noise, y
+        self.unknowns = sum(self.width)
+        self.phi = np.hstack([singles, pairs, np.ones((len(noise), 1))])
+        self.noise = noise
         self.gram = self.phi.T @ (self.phi / noise[:, None])
-        self.seen = self.phi.T @ (y / noise)
 
-    def solve(self, s1: float, s2: float) -> tuple[float, Floats]:
-        """Marginal log likelihood and the weights (S,)."""
+    def factor(self, s1: float, s2: float) -> tuple[float, Solve]:
+        """Half the log determinant, and what solves the system."""
         from scipy.linalg import cho_factor, cho_solve
 
         root = np.sqrt(np.repeat([s1, s2, MEAN_VARIANCE], [*self.width, 1]))
         b = root[:, None] * self.gram * root[None]
         b[np.diag_indices_from(b)] += 1.0
         factor = cho_factor(b, lower=True, overwrite_a=True, check_finite=False)
-        effects = root * cho_solve(factor, root * self.seen, check_finite=False)
-        weights = (self.y - self.phi @ effects) / self.noise
-        half_log_det = float(np.log(np.diag(factor[0])).sum()) + 0.5 * float(np.log(self.noise).sum())
-        return -0.5 * float(self.y @ weights) - half_log_det - 0.5 * len(self.y) * log(2 * pi), weights
+        phi = self.phi * root
+
+        def solve(columns: Floats) -> Floats:
+            near = (columns.T / self.noise).T
+            fitted: Floats = phi @ cho_solve(factor, phi.T @ near, check_finite=False)
+            return near - (fitted.T / self.noise).T
+
+        return float(np.log(np.diag(factor[0])).sum()) + 0.5 * float(np.log(self.noise).sum()), solve
+
+
+def _system(x: Codes, kernels: Sequence[Floats] | None, noise: Floats) -> _Kernel | _Features:
+    """The smaller of the two systems; by effects only where equality counts, whose features are few."""
+    features = _features(x) if kernels is None else None
+    return _Kernel(x, kernels, noise) if features is None else _Features(*features, noise)
 
 
 def _features(x: Codes) -> tuple[Floats, Floats] | None:
