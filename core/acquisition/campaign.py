@@ -28,7 +28,7 @@ class Skipped:
     Attributes:
         scheduled: Another campaign has it.
         quota: One more would break an "at most" quota, or a share of the finished campaign.
-        reserved: The budget had room, but it was kept for an "at least" quota.
+        reserved: There was room when its turn came, but it was kept for slices of a worse rank that fill an "at least" quota.
         budget: It costs more than was left.
     """
 
@@ -161,7 +161,8 @@ def plan(ranking: Ranking, request: Request, scheduled: Collection[int] = ()) ->
     codes = ranking.codes[at]
     unit = unit_costs(odd, codes, request)
     weights, scale = _weights(request, unit, samples)
-    has = np.array([codes[:, odd.names.index(q.dimension)] == _code(odd, q) for q in request.quotas], dtype=bool).reshape(-1, at.size)
+    has = np.array([codes[:, odd.names.index(q.dimension)] == _code(odd, q) for q in request.quotas], dtype=bool)
+    has = has.reshape(len(request.quotas), at.size)
     chosen = choose(weights, int(exact(request.budget) * scale), request.quotas, has)
     keep = np.array([r == "taken" for r in chosen.reasons], dtype=bool)
     rows = at[keep]

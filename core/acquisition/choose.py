@@ -20,7 +20,7 @@ class Chosen:
 
     Attributes:
         reasons: One per candidate, best first. "quota": one more would break an "at most" quota, or a share. "reserved": the
-            room was kept for an "at least" quota. "budget": it costs more than is left.
+            room was kept for slices of a worse rank that fill an "at least" quota. "budget": it costs more than is left.
         blocked: Candidates that each quota kept out, counted for the first one that did.
         have: Slices taken that have the value of each quota.
         size: Size that shares were counted of.
