@@ -14,11 +14,13 @@ from core.scoring.scope import IN_ODD, Scope, make_scope
 from core.scoring.scorer import Scorer, quantised
 from core.scoring.shrinkage import Shrinkage, shrink
 from core.scoring.triage import Failure, Triage, ValueCoverage, triage
+from core.scoring.tway import Combination, TWay, tway
 
 __all__ = [
     "IN_ODD",
     "MAX_CANDIDATES",
     "RISK_UNIT",
+    "Combination",
     "Effect",
     "Effects",
     "Evidence",
@@ -37,6 +39,7 @@ __all__ = [
     "Shrinkage",
     "SingleEffects",
     "Swapped",
+    "TWay",
     "Triage",
     "ValueCoverage",
     "ValueExposure",
@@ -59,5 +62,6 @@ __all__ = [
     "shrink",
     "strongest",
     "triage",
+    "tway",
     "wilson",
 ]

@@ -168,14 +168,15 @@ def ridge_effects(model: RidgeModel, space: SliceSpace | None = None) -> Effects
         own = c[np.ix_(codes, codes)]
         overall.append(float(own.mean()))
         within.append(np.maximum(np.diag(own) - 2.0 * own.mean(axis=0) + overall[-1], 0.0))
-    cross = [centred[i] * (t1 + t2 * (sum(mean) - mean[i])) for i in range(d)]
-    prior = [within[i] * (t1 + t2 * (sum(overall) - overall[i])) for i in range(d)]
+    means, share = np.sum(mean, axis=0), sum(overall)
+    cross = [centred[i] * (t1 + t2 * (means - mean[i])) for i in range(d)]
+    prior = [within[i] * (t1 + t2 * (share - overall[i])) for i in range(d)]
     keys = list(combinations(range(d), 2))
     for i, j in keys:
         cross.append(t2 * (centred[i][:, None] * centred[j][None]).reshape(-1, len(model.noise)))
         prior.append(t2 * np.outer(within[i], within[j]).ravel())
-    level: Floats = MEAN_VARIANCE + t1 * sum(mean) + t2 * (sum(mean) ** 2 - sum(m * m for m in mean)) / 2.0
-    level_prior = MEAN_VARIANCE + t1 * sum(overall) + t2 * (sum(overall) ** 2 - sum(g * g for g in overall)) / 2.0
+    level = MEAN_VARIANCE + t1 * means + t2 * (means * means - np.sum(np.square(mean), axis=0)) / 2.0
+    level_prior = MEAN_VARIANCE + t1 * share + t2 * (share * share - sum(g * g for g in overall)) / 2.0
     rows = np.vstack([*cross, level])
     learned = (rows * model.solve(rows.T).T).sum(axis=1)
     sd = np.sqrt(np.maximum(np.concatenate([*prior, [level_prior]]) - learned, 0.0))
