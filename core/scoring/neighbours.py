@@ -61,6 +61,35 @@ def neighbour_error(index: Index, sims: Units, error: npt.NDArray[np.float64], p
     return np.minimum(best, params.kappa)
 
 
+def largest_error(sims: Units, error: npt.NDArray[np.float64], params: ScoringParameters) -> npt.NDArray[np.float64]:
+    """eps_hat(s) as `nearest` and `neighbour_error` give it, without telling which neighbours there are.
+
+    Args:
+        sims: (n, S) similarities in units of 1e-6; observed slices in the order of their ids.
+        error: (S,) error rates of the observed slices.
+        params: m, theta, kappa.
+
+    Returns:
+        (n,) estimates.
+    """
+    n, s = sims.shape
+    if s <= params.m:
+        return neighbour_error(*nearest(sims, params.m, params.theta), error, params)
+    least = np.partition(sims, s - params.m, axis=1)[:, s - params.m]
+    among = sims >= least[:, None]
+    tied = among.sum(axis=1) > params.m  # several are m-th: their ids decide
+    clear = np.flatnonzero(~tied)
+    _, index = np.nonzero(among[clear])
+    index = index.reshape(clear.size, params.m)
+    near = np.take_along_axis(sims[clear], index, axis=1)
+    value = np.where(near >= max(theta_units(params.theta), 0), near / UNIT * error[index], 0.0)
+    out = np.empty(n)
+    out[clear] = np.minimum(value.max(axis=1, initial=0.0), params.kappa)
+    if tied.any():
+        out[tied] = neighbour_error(*nearest(sims[tied], params.m, params.theta), error, params)
+    return out
+
+
 def products(index: Index, sims: Units, error: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Sim * eps of each neighbour (n, m), 0 for none."""
     return np.where(index >= 0, sims / UNIT * error[index], 0.0)

@@ -19,7 +19,7 @@ from core.scoring.neighbours import Index
 from core.scoring.parameters import ScoringParameters
 from core.scoring.scope import IN_ODD, Scope
 from core.scoring.scorer import Scorer, quantised
-from core.scoring.search import Cancel, Engine, Found, Progress, top_k
+from core.scoring.search import Cancel, Found, Progress, top_k
 from core.scoring.search.problem import is_member
 from core.seed_table import SeedTable
 from core.similarity import Similarity, SimilarityTables, Units
@@ -45,7 +45,6 @@ class Search:
         complete: Whether the ranking is proven exact.
         seconds: Wall time.
         method: "enumeration" or "branch and bound".
-        engine: "numpy" or "numba".
         implausible: Slices left out because a rule of the ODD calls them implausible.
         gap: Where not complete: no slice left out scores more than the last one returned plus this.
     """
@@ -57,7 +56,6 @@ class Search:
     complete: bool
     seconds: float
     method: str = "enumeration"
-    engine: str = "numpy"
     implausible: int = 0
     gap: float = 0.0
 
@@ -175,7 +173,6 @@ def rank_missing(
     time_limit: float | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
-    engine: Engine = "auto",
 ) -> Ranking:
     """Ranks missing slices by phi(s) = w_rare(s) w_nb(s) (SliceNav, Eq. 3-8).
 
@@ -194,7 +191,6 @@ def rank_missing(
         time_limit: Seconds for a search; None lets it end.
         progress: Called with slices settled and in all.
         cancel: Asked now and then; True stops a search with what it has.
-        engine: What computes a search.
 
     Raises:
         InputError: No evidence, a filter that names nothing, or a space too large for what was asked.
@@ -206,7 +202,7 @@ def rank_missing(
     evidence = gather_evidence(seed, params, scope)
     space = candidate_space(odd, filters, scope)
     scorer = make_scorer(evidence, params, similarity, scope, values)
-    searchable = top is not None and isinstance(similarity, SimilarityTables)
+    searchable = top is not None and (isinstance(similarity, SimilarityTables) or scorer.ridge is not None)
     if searchable and top is not None and space.size > max(ENUMERATED, 2 * top):
         found = top_k(
             scorer,
@@ -217,7 +213,6 @@ def rank_missing(
             time_limit=time_limit,
             progress=progress,
             cancel=cancel,
-            engine=engine,
         )
     else:
         found = _enumerated(scorer, space, top, scope.kind == "out", rules, progress)
@@ -252,7 +247,7 @@ def _enumerated(scorer: Scorer, space: SliceSpace, top: int | None, need_outside
     ids, q = np.concatenate(ids_of), np.concatenate(q_of)
     best = np.argsort(-q, kind="stable")[:top]
     codes = odd.codec.decode(ids[best]) if best.size else np.empty((0, len(odd.names)), dtype=np.int32)
-    return Found(ids[best], codes, q[best], 0, int(ids.size), True, 0.0, "numpy", time.perf_counter() - began)
+    return Found(ids[best], codes, q[best], 0, int(ids.size), True, 0.0, time.perf_counter() - began)
 
 
 def _search(odd: Odd, space: SliceSpace, scope: Scope, observed: SeedTable, rules: Sequence[Rule], found: Found, seconds: float) -> Search:
@@ -272,7 +267,6 @@ def _search(odd: Odd, space: SliceSpace, scope: Scope, observed: SeedTable, rule
         complete=found.complete,
         seconds=seconds,
         method="branch and bound" if found.nodes else "enumeration",
-        engine=found.engine,
         implausible=implausible,
         gap=found.gap,
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from core.odd import Codes
 from core.scoring.evidence import Evidence
 from core.scoring.exposure import Rarity
-from core.scoring.neighbours import Index, nearest, neighbour_error
+from core.scoring.neighbours import Index, largest_error, nearest, neighbour_error
 from core.similarity import Similarity, Units
 
 if TYPE_CHECKING:
@@ -80,10 +80,13 @@ class Scorer:
 
     def phi(self, codes: Codes) -> Floats:
         """Phi of slices (n, D); the same numbers as `scores`, without neighbours where they do not count."""
-        if self.ridge is None:
-            return self.scores(codes).phi
         _, w_rare = self.rarity.weights(codes)
-        out: Floats = w_rare * (1.0 + self.predicted(codes))
+        if self.ridge is None:
+            sims = self.similarity.matrix(codes, self.evidence.observed.codes)
+            eps_hat = largest_error(sims, self.evidence.error, self.rarity.params)
+        else:
+            eps_hat = self.predicted(codes)
+        out: Floats = w_rare * (1.0 + eps_hat)
         return out
 
     def predicted(self, codes: Codes) -> Floats:

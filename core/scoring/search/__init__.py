@@ -1,6 +1,6 @@
 """Exact top-K of spaces that are too large to enumerate."""
 
 from core.scoring.search.branch import Cancel, Found, Progress
-from core.scoring.search.top_k import Engine, top_k
+from core.scoring.search.top_k import top_k
 
-__all__ = ["Cancel", "Engine", "Found", "Progress", "top_k"]
+__all__ = ["Cancel", "Found", "Progress", "top_k"]

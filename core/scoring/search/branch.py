@@ -30,8 +30,6 @@ class Bounds(Protocol):
 
     chunk: int
     """Prefixes that are expanded at a time."""
-    engine: str
-    """What computes: "numpy" or "numba"."""
 
     def children(self, level: int, codes: Codes, log_p: npt.NDArray[np.float64], least: int) -> Ids:
         """Largest score below each child of prefixes (n, D), (n, A); -1 where it is certainly less than `least`."""
@@ -54,7 +52,6 @@ class Found:
         leaves: Slices whose score was computed.
         complete: Whether these are certainly the best.
         gap: Where not complete, the certificate: no slice left out scores more than the K-th found plus this (in score, not units).
-        engine: What computed.
         seconds: Wall time.
     """
 
@@ -65,7 +62,6 @@ class Found:
     leaves: int
     complete: bool
     gap: float
-    engine: str
     seconds: float
 
 
@@ -110,7 +106,7 @@ def branch_and_bound(
     bounds: Bounds,
     log_p: tuple[npt.NDArray[np.float64], ...],
     k: int,
-    start: Codes,
+    start: tuple[Ids, Ids],
     time_limit: float | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -122,7 +118,7 @@ def branch_and_bound(
         bounds: Scores and bounds.
         log_p: For each dimension, logarithms of the probabilities, as the bounds use them.
         k: How many slices.
-        start: Slices (n, D) that are likely good; they only make the search faster.
+        start: Ids and scores (n,) of slices that may be returned and are likely good; they only make the search faster.
         time_limit: Seconds after which it stops with what it has; None lets it end.
         progress: Called with the slices settled and the slices in all.
         cancel: Asked now and then; True stops the search as the time limit does.
@@ -139,8 +135,8 @@ def branch_and_bound(
             leaves += int(free.sum())
             best.add(ids[free], bounds.leaves(codes[free]))
 
-    if len(start):
-        score(start, codec.encode(start))
+    best.add(*start)
+    leaves += start[0].size
     root_id = int(codec.encode(tree.root[None])[0]) - tree.rest_id[0]
     root_log = sum(float(log_p[d][tree.root[d]]) for d in range(len(log_p)) if d not in tree.order)
     root = _Block(0, tree.root[None].copy(), np.array([root_log]), np.array([root_id]), np.array([tree.root_outside]), np.array([NO_ID]))
@@ -170,8 +166,8 @@ def branch_and_bound(
         late = time_limit is not None and time.perf_counter() - began > time_limit
         if stack and (late or (cancel is not None and cancel())):
             still = max(int(b.q.max()) for b in stack if b.q.size)
-            return _found(best, tree, nodes, leaves, max(still - best.least, 0) / 1e12, bounds.engine, began)
-    return _found(best, tree, nodes, leaves, None, bounds.engine, began)
+            return _found(best, tree, nodes, leaves, max(still - best.least, 0) / 1e12, began)
+    return _found(best, tree, nodes, leaves, None, began)
 
 
 def _alive(block: _Block, tree: SearchSpace, best: _Best) -> npt.NDArray[np.bool_]:
@@ -200,7 +196,7 @@ def _expand(block: _Block, tree: SearchSpace, bounds: Bounds, log_p: tuple[npt.N
     return made.take(np.lexsort((made.ids, -made.q)))
 
 
-def _found(best: _Best, tree: SearchSpace, nodes: int, leaves: int, gap: float | None, engine: str, began: float) -> Found:
+def _found(best: _Best, tree: SearchSpace, nodes: int, leaves: int, gap: float | None, began: float) -> Found:
     codes = tree.odd.codec.decode(best.ids) if best.ids.size else np.empty((0, len(tree.root)), dtype=np.int32)
     seconds = time.perf_counter() - began
-    return Found(best.ids, codes, best.q, nodes, leaves, gap is None, gap or 0.0, engine, seconds)
+    return Found(best.ids, codes, best.q, nodes, leaves, gap is None, gap or 0.0, seconds)

@@ -1,4 +1,4 @@
-"""Bounds of phi under the neighbour prior (SliceNav, Eq. 3-8), additive similarity, in numpy.
+"""Bounds of phi under the neighbour prior (SliceNav, Eq. 3-8), additive similarity.
 
 Below a prefix, a slice owes its neighbour error to one observed slice a. Its similarity to a is at most the similarity of the
 prefix plus the best of each open dimension, U_a; and to beat the K-th score it must be at least `need / eps_a`, which keeps it
@@ -18,14 +18,17 @@ import numpy.typing as npt
 from core.odd import Codes
 from core.scoring.neighbours import theta_units
 from core.scoring.scorer import SCALE, Scorer, quantised
+from core.scoring.search.blocks import in_blocks
 from core.scoring.search.problem import MARGIN, RarityBound, SearchSpace, rarity_bound
 from core.similarity import UNIT, SimilarityTables, Units
 
-LAMBDAS = np.array([0.0, 15.0, 30.0, 50.0, 80.0, 120.0, 180.0, 280.0, 450.0])
+LAMBDAS = np.array([15.0, 30.0, 50.0, 80.0, 120.0, 180.0, 280.0, 450.0])
 """Multipliers of the dual bound, per unit of similarity; any set is correct, a good one prunes more."""
 
-PAIRS = 3_000_000
-"""Entries of the arrays that are held at once."""
+SLACK = 1e-9
+"""Rounding errors of a needed error rate are far below this."""
+ENTRIES = 500_000
+"""Entries of the arrays that a thread holds at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,11 @@ class NeighbourModel:
         return out
 
     @cached_property
+    def floats(self) -> list[npt.NDArray[np.float32]]:
+        """`columns`, and last `root`, as floats; whole numbers up to 2^24 and their sums stay exact."""
+        return [c.astype(np.float32) for c in (*self.columns, self.root)]
+
+    @cached_property
     def rest(self) -> Units:
         """(L + 1, S) most that the levels from j on can contribute."""
         out = np.zeros((self.tree.levels + 1, self.error.size), dtype=np.int32)
@@ -100,68 +108,88 @@ def neighbour_model(scorer: Scorer, tables: SimilarityTables, tree: SearchSpace)
     return NeighbourModel(scorer, tree, rarity_bound(scorer.rarity, tree), tuple(columns), np.flatnonzero(error > 0), error, least)
 
 
-class NumpyNeighbourBounds:
-    """Needs numpy alone; slower than the compiled ones, with the same results."""
+class NeighbourBounds:
+    """Scores, and bounds of the scores below a prefix."""
 
     chunk = 600
-    engine = "numpy"
 
     def __init__(self, model: NeighbourModel) -> None:
         self.model = model
 
     def leaves(self, codes: Codes) -> npt.NDArray[np.int64]:
         """Scores of slices (n, D) in units of 1e-12."""
-        rows = self.model.scorer.rows
-        blocks = [quantised(self.model.scorer.phi(codes[i : i + rows])) for i in range(0, len(codes), rows)]
-        return np.concatenate(blocks)
+        rows = max(1, ENTRIES // max(1, self.model.error.size))
+        return in_blocks(lambda i: quantised(self.model.scorer.phi(codes[i : i + rows])), len(codes), rows)
 
     def children(self, level: int, codes: Codes, log_p: npt.NDArray[np.float64], least: int) -> npt.NDArray[np.int64]:
         """See `Bounds.children`."""
-        model, tree = self.model, self.model.tree
-        n, width = len(codes), len(tree.values[level])
-        rows = max(1, PAIRS // max(1, width * model.failing.size))
-        out = np.empty((n, width), dtype=np.int64)
-        for i in range(0, n, rows):
-            out[i : i + rows] = self._children(level, codes[i : i + rows], log_p[i : i + rows], least)
-        return out
+        rows = max(1, ENTRIES // max(1, len(self.model.tree.values[level]) * self.model.failing.size))
+        return in_blocks(lambda i: self._children(level, codes[i : i + rows], log_p[i : i + rows], least), len(codes), rows)
 
     def _children(self, level: int, codes: Codes, log_p: npt.NDArray[np.float64], least: int) -> npt.NDArray[np.int64]:
         model, tree = self.model, self.model.tree
-        d, values, a = tree.order[level], tree.values[level], model.failing
+        d, values = tree.order[level], tree.values[level]
         child_log = log_p[:, None] + model.rarity.log_p[d][values][None, :]
         w = model.rarity.weight(child_log + model.rarity.rest[level + 1])
         target = (least - 0.5 - MARGIN) / SCALE
-        q = np.where(w * (1.0 + model.kappa) < target, -1, in_units(w))  # a slice without a failing neighbour
-        open_ = np.flatnonzero(q.ravel() >= 0)
-        if not a.size or not open_.size:
-            q[q < least] = -1
-            return q
-        reached = np.broadcast_to(model.root[a], (len(codes), a.size)).copy()
-        for j in range(level):
-            reached += model.columns[tree.order[j]][:, a][codes[:, tree.order[j]]]
-        row, col = np.divmod(open_, values.size)
-        now = reached[row] + model.columns[d][:, a][values[col]]
-        most = np.minimum(now + model.rest[level + 1][a], UNIT)
-        eps = model.error[a]
-        weight = w.ravel()[open_]
-        risk = most / UNIT * eps
-        need = target / np.maximum(weight, 1e-300) - 1.0
-        at, who = np.nonzero((most >= max(model.least, 1)) & (risk >= (need - 1e-9)[:, None]))
-        if at.size:
-            log_of = child_log.ravel()[open_][at]
-            e = eps[who]
-            required = np.maximum((need[at] - 1e-9) / e, model.least / UNIT)
-            left = required - now[at, who] / UNIT
-            bound = log_of + model.rarity.rest[level + 1]
-            for x, multiplier in enumerate(LAMBDAS[1:], start=1):
-                # Only a required similarity above 0 restricts the sum: below it the similarity is clipped.
-                np.maximum(bound, np.where(required > 0, log_of + model.dual[x, level + 1, a[who]] + multiplier * left, bound), out=bound)
-            score = in_units(model.rarity.weight(np.minimum(bound, 0.0)) * (1.0 + np.minimum(risk[at, who], model.kappa)))
-            flat = q.ravel()
-            np.maximum.at(flat, open_[at], score)
-            q = flat.reshape(q.shape)
+        q = in_units(w)  # of a slice that no failing neighbour speaks of
+        need = target / np.maximum(w, 1e-300) - 1.0 - SLACK  # the neighbour error without which the K-th score is out of reach
+        # A similarity is at most 1, so the error rate itself must be large enough.
+        a = model.failing[model.error[model.failing] >= min(float(need.min()), model.kappa)]
+        hopeful = need <= model.kappa
+        if a.size and hopeful.any():
+            row, col, who = self._pairs(level, codes, np.where(hopeful, need, np.inf), a)
+            if row.size:
+                score = self._score(level, codes[row], values[col], child_log[row, col], w[row, col], need[row, col], who)
+                np.maximum.at(q, (row, col), score)
         q[q < least] = -1
         return q
+
+    def _pairs(
+        self, level: int, codes: Codes, need: npt.NDArray[np.float64], a: npt.NDArray[np.intp]
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Children (row, column) and observed slices that could give them the error they need; some more, never fewer."""
+        model, tree = self.model, self.model.tree
+        d = tree.order[level]
+        reach = np.broadcast_to(model.floats[-1][a] + model.rest[level + 1][a], (len(codes), a.size)).astype(np.float32)
+        for j in range(level):
+            reach += model.floats[tree.order[j]][:, a][codes[:, tree.order[j]]]
+        risk = reach[:, None, :] + model.floats[d][tree.values[level]][:, a][None, :, :]
+        risk *= (model.error[a] / UNIT).astype(np.float32)
+        row, col, at = np.nonzero(risk >= (need - 1e-5)[:, :, None].astype(np.float32))
+        return row, col, a[at]
+
+    def _score(
+        self,
+        level: int,
+        codes: Codes,
+        value: npt.NDArray[np.int32],
+        log_p: npt.NDArray[np.float64],
+        weight: npt.NDArray[np.float64],
+        need: npt.NDArray[np.float64],
+        who: npt.NDArray[np.intp],
+    ) -> npt.NDArray[np.int64]:
+        """Bounds of children (n,) that owe their error to the observed slices `who` (n,); 0 where they cannot."""
+        model, tree = self.model, self.model.tree
+        now = model.root[who] + model.columns[tree.order[level]][value, who]
+        for j in range(level):
+            now += model.columns[tree.order[j]][codes[:, tree.order[j]], who]
+        most = np.minimum(now + model.rest[level + 1][who], UNIT)
+        error = model.error[who]
+        risk = np.minimum(most / UNIT * error, model.kappa)
+        possible = (most >= model.least) & (risk >= need)
+        required = np.maximum(need / error, model.least / UNIT)
+        left = required - now / UNIT
+        bound = log_p + model.rarity.rest[level + 1]
+        # Only a required similarity above 0 restricts the sum: below it the similarity is clipped.
+        restricted = np.flatnonzero(possible & (required > 0))
+        if restricted.size:
+            best = bound[restricted]
+            for x, multiplier in enumerate(LAMBDAS):
+                dual = log_p[restricted] + model.dual[x, level + 1, who[restricted]] + multiplier * left[restricted]
+                np.maximum(best, dual, out=best)
+            bound[restricted] = best
+        return np.where(possible, in_units(model.rarity.weight(np.minimum(bound, 0.0)) * (1.0 + risk)), 0)
 
 
 def in_units(phi: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
