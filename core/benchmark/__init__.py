@@ -4,7 +4,7 @@ from core.benchmark.bootstrap import OracleRisk
 from core.benchmark.compare import Candidates, Comparison, Point, Row, compare, covered
 from core.benchmark.methods import BY_NAME, METHODS, REFERENCE, Method, choose_methods
 from core.benchmark.oracles import ALL_KINDS, IID, KINDS, SyntheticOracle, skewed_seed, synthetic_oracle
-from core.benchmark.suite import Line, Run, means, wins_at_all
+from core.benchmark.suite import MATCHED, Line, Run, matched_wins, means, run_of, wins_at_all
 from core.benchmark.task import Listing, Task
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "BY_NAME",
     "IID",
     "KINDS",
+    "MATCHED",
     "METHODS",
     "REFERENCE",
     "Candidates",
@@ -28,7 +29,9 @@ __all__ = [
     "choose_methods",
     "compare",
     "covered",
+    "matched_wins",
     "means",
+    "run_of",
     "skewed_seed",
     "synthetic_oracle",
     "wins_at_all",

@@ -285,9 +285,11 @@ def ridge_frontier(task: Task, risk: Floats, k: int, points: int = FRONTIER_POIN
     score = task.ridge.predict(task.codes)
     free = keep_ild(task.codes, score, k, 0.0, task.dims)
     most = keep_ild(task.codes, score, k, 1.0, task.dims)
-    out = []
+    out: list[Point] = []
     for floor in np.linspace(free.ild, most.ild, points) if most.ild > free.ild else [free.ild]:
         kept = free if floor <= free.ild else keep_ild(task.codes, score, k, min(float(floor), most.ild), task.dims)
         value = float(best_means(risk, k)) - float(np.sort(risk[kept.order]).mean())
-        out.append(Point("ridge-floor", "Ridge, ILD floor", k, max(0.0, value), kept.ild, float(floor)))
+        point = Point("ridge-floor", "Ridge, ILD floor", k, max(0.0, value), kept.ild, float(floor))
+        if not out or (point.regret, point.ild) != (out[-1].regret, out[-1].ild):
+            out.append(point)
     return out

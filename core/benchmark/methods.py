@@ -70,9 +70,10 @@ def floored(task: Task, score: Floats, model: Listing) -> Listing:
         head = kept.order
         if not kept.reached:
             missed.append(f"{kept.ild:.3f} instead of {floor:.3f} at K = {k:,}")
-    rest = task.by_score(score).orders[0]
+    free = task.by_score(score)
+    rest = free.orders[0]
     whole = np.concatenate([head, rest[~np.isin(rest, head)]])
-    return Listing(whole[None], task.size, f"The floor was not reached: {', '.join(missed)}." if missed else "")
+    return Listing(whole[None], task.size, f"the floor was not reached: {', '.join(missed)}." if missed else free.note)
 
 
 METHODS: Sequence[Method] = (

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from core.benchmark.compare import Comparison
-from core.benchmark.methods import Method
+from core.benchmark.methods import Method, floored
+from core.benchmark.metrics import regret
+from core.benchmark.task import Task
 
-Progress = Callable[[int, int], None]
+Floats = npt.NDArray[np.float64]
+
+MATCHED = ("slicescorer", "sliceline", "lift", "knn")
+"""Methods at whose own diversity ridge is tried."""
 
 
 @dataclass(frozen=True)
@@ -22,17 +28,26 @@ class Run:
         number: Its seed.
         regret: (method, K) -> Regret@K.
         ild: (method, K) -> ILD@K.
+        matched: (method, K) -> Regret@K of ridge that is at least as diverse as that method at each K.
     """
 
     kind: str
     number: int
     regret: dict[tuple[str, int], float]
     ild: dict[tuple[str, int], float]
+    matched: dict[tuple[str, int], float]
 
-    @classmethod
-    def of(cls, kind: str, number: int, result: Comparison) -> Run:
-        """The figures of a comparison."""
-        return cls(kind, number, {(r.method, r.k): r.regret for r in result.rows}, {(r.method, r.k): r.ild for r in result.rows})
+
+def run_of(kind: str, number: int, task: Task, risk: Floats, result: Comparison) -> Run:
+    """The figures of a comparison, and those of ridge at the diversity of each method in `MATCHED` that took part."""
+    score = task.ridge.predict(task.codes)
+    matched: dict[tuple[str, int], float] = {}
+    for name in MATCHED:
+        if name in result.listings:
+            order = floored(task, score, result.listings[name]).orders[0]
+            matched |= {(name, k): regret(risk, order, k) for k in task.budgets}
+    rows = result.rows
+    return Run(kind, number, {(r.method, r.k): r.regret for r in rows}, {(r.method, r.k): r.ild for r in rows}, matched)
 
 
 @dataclass(frozen=True)
@@ -71,3 +86,10 @@ def means(runs: Sequence[Run], methods: Sequence[Method], budgets: Sequence[int]
 def wins_at_all(runs: Sequence[Run], method: str, other: str, budgets: Sequence[int]) -> int:
     """Runs in which a method's regret is below another's at every budget."""
     return sum(all(r.regret[method, k] < r.regret[other, k] for k in budgets) for r in runs)
+
+
+def matched_wins(runs: Sequence[Run], other: str, budgets: Sequence[int]) -> tuple[int, int]:
+    """Runs in which ridge, at least as diverse as another method, has less regret: at every budget, and on the mean over budgets."""
+    every = sum(all(r.matched[other, k] < r.regret[other, k] for k in budgets) for r in runs)
+    mean = sum(sum(r.matched[other, k] for k in budgets) < sum(r.regret[other, k] for k in budgets) for r in runs)
+    return every, mean

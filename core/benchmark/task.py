@@ -113,4 +113,7 @@ class Task:
 
     def by_score(self, score: Floats) -> Listing:
         """All candidates by score (U,) rounded to 1e-12, then by id, as the ranking has them."""
-        return Listing(np.argsort(-quantised(score), kind="stable")[None], self.size)
+        q = quantised(score)
+        tie = self.size > 1 and int(q.min()) == int(q.max())
+        note = "all candidates have the same score, so they stand in the order of their ids." if tie else ""
+        return Listing(np.argsort(-q, kind="stable")[None], self.size, note)

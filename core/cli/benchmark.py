@@ -37,6 +37,7 @@ def compare(
         typer.Option("--split-by", help="No oracle: split the table in halves by a hash of this column; the second half is the oracle."),
     ] = "",
     split_seed: Annotated[int, typer.Option("--split-seed", help="Another number splits otherwise.")] = 0,
+    splits: Annotated[int, typer.Option("--splits", min=1, help="With --split-by: means over so many splits.")] = 1,
     synthetic: Annotated[
         str, typer.Option("--synthetic", help=f"No table: oracles made up of these kinds ({', '.join(ALL_KINDS)}; all but iid: suite).")
     ] = "",
@@ -60,16 +61,17 @@ def compare(
             raise InputError("A synthetic oracle needs a declared ODD: --odd driving, or the path of a YAML file.")
         odd = odd.restricted(o.listed(opts.dims)) if opts.dims else odd
         settings = Settings.from_environment()
-        made = operators.suite(kinds, seeds, settings, odd=odd, mode=similarity or "text", observed=observed, **common)
-        if out is not None:
-            _write(out, operators.suite_csv(made), made.as_object())
-        if as_json:
-            say(json.dumps(made.as_object(), ensure_ascii=False, allow_nan=False))
-        else:
-            print_suite(made)
+        _tell_suite(operators.suite(kinds, seeds, settings, odd=odd, mode=similarity or "text", observed=observed, **common), out, as_json)
         return
     if scope not in ("in", "out"):
         raise InputError(f'--scope: got "{scope}"; allowed: in, out.')
+    if splits > 1:
+        if not split_by or oracle is not None or scope != "in":
+            raise InputError("--splits needs --split-by COLUMN, one table, and the scope in.")
+        prepared = opts.prepare()
+        args = (prepared, operators.check(prepared), split_by, splits, Settings.from_environment())
+        _tell_suite(operators.split_suite(*args, mode=similarity or None, **common), out, as_json)
+        return
     seed_side, oracle_side, notes = _sides(opts, oracle, oracle_model, split_by, split_seed)
     result = operators.benchmark(
         seed_side,
@@ -89,6 +91,15 @@ def compare(
         say(json.dumps(operators.benchmark_object(result), ensure_ascii=False, allow_nan=False))
     else:
         print_benchmark(result, notes)
+
+
+def _tell_suite(result: SuiteResult, out: Path | None, as_json: bool) -> None:
+    if out is not None:
+        _write(out, operators.suite_csv(result), result.as_object())
+    if as_json:
+        say(json.dumps(result.as_object(), ensure_ascii=False, allow_nan=False))
+    else:
+        print_suite(result)
 
 
 def _sides(opts: o.TableOptions, oracle: Path | None, oracle_model: str, split_by: str, split_seed: int) -> tuple[Side, Side, list[str]]:
@@ -155,14 +166,11 @@ def print_benchmark(result: BenchmarkResult, notes: list[str]) -> None:
         if rows[0].saturated:
             say(f"K = {k:,}: saturated. K reaches U = {c.size:,}, so every list holds everything and regret is 0 for all.")
             continue
-        say(f"K = {k:,}" + f"{'regret':>27}  {'95 %':<14} {'ILD':>5}  {'against SliceScorer':<26} {'own list':>8}")
+        say(f"{f'K = {k:,}':<26} {'regret':>8}  {'95 %':<14} {'ILD':>5}  {'against SliceScorer':<26} {'own list':>8}")
         for r in rows:
             say(f"  {r.label:<24} {r.regret:8.4f}  {_range(r.low, r.high):<14} {r.ild:5.3f}  {_against(r):<26} {r.native:8,}")
     say()
     say(c.how)
-    say(
-        "Regret is measured against the best of noisy risks, which overstates it; its interval corrects for that. Differences are not affected."
-    )
     if c.frontier_k is not None:
         say(
             f"Frontier at K = {c.frontier_k:,}, ridge under rising floors (regret at ILD): "
@@ -198,10 +206,7 @@ def print_suite(result: SuiteResult) -> None:
     """Means over all runs, then by kind."""
     kinds = list(result.by_kind)
     runs = len(result.runs)
-    say(
-        f"Synthetic: {runs} runs over made-up oracles ({', '.join(kinds)}), {result.observed:,} slices observed in each, "
-        f"{result.similarity['mode']} similarity. No model was tested."
-    )
+    say(f"{'Synthetic: ' if result.synthetic else ''}{result.what}; {result.similarity['mode']} similarity.")
     for text in result.notes:
         say(f"note: {text}")
     _print_lines("Mean regret/ILD", result.lines, result)
@@ -212,6 +217,8 @@ def print_suite(result: SuiteResult) -> None:
         if name in [m.name for m in result.methods]:
             against = ", ".join(f"{m.label} {result.wins(name, m.name)}" for m in result.methods if m.baseline or m.name == "slicescorer")
             say(f"{BY_NAME[name].label}: lower regret at all K, in how many of {runs} runs: {against}.")
+    matched = ", ".join(f"{BY_NAME[m].label} {a} ({b})" for m, (a, b) in result.matched_wins().items())
+    say(f"Ridge with a floor at the other's own ILD: lower regret at all K (on the mean over K), in how many of {runs} runs: {matched}.")
 
 
 def _print_lines(title: str, lines: tuple[Line, ...], result: SuiteResult) -> None:

@@ -3,13 +3,28 @@
 from core.operators.agree import compare_modes
 from core.operators.benchmark import BUDGETS, BenchmarkResult, benchmark
 from core.operators.benchmark_files import benchmark_csv, benchmark_object, suite_csv
+from core.operators.campaign import (
+    CAMPAIGN_FORMATS,
+    POOL,
+    CampaignPlan,
+    CampaignSheet,
+    campaign_csv,
+    campaign_json,
+    campaign_object,
+    campaign_openscenario,
+    campaign_sheet,
+    driving_mapping,
+    plan_campaign,
+    save_campaign,
+    write_campaign,
+)
 from core.operators.compare import Comparison, SidePair, compare
 from core.operators.export import as_csv, as_json, as_manifest, as_object, as_parquet, columns, rows, write
 from core.operators.fixes import ADD, LEAVE_OUT, Decided, Fix, decide, fixes, rejected_rows, undecided
 from core.operators.imports import ImportChoices, begin_import, default_models, is_demo, odd_of, prepared_for, propose
 from core.operators.rank import DEFAULT_TOP, RankResult, rank, similarity_for, versions
 from core.operators.sides import Side, align, prepare_pair, saved_side, side_of, split_sides
-from core.operators.suite import SuiteResult, suite
+from core.operators.suite import SuiteResult, split_suite, suite
 from core.operators.table import ROLES, Prepared, check, load_odd, prepare
 from core.operators.workspace import DEMO_TABLE, load_demo, save_table, source_of
 from core.scoring.triage import Triage, triage
@@ -18,11 +33,15 @@ from core.seed_table import open_table
 __all__ = [
     "ADD",
     "BUDGETS",
+    "CAMPAIGN_FORMATS",
     "DEFAULT_TOP",
     "DEMO_TABLE",
     "LEAVE_OUT",
+    "POOL",
     "ROLES",
     "BenchmarkResult",
+    "CampaignPlan",
+    "CampaignSheet",
     "Comparison",
     "Decided",
     "Fix",
@@ -43,18 +62,25 @@ __all__ = [
     "benchmark",
     "benchmark_csv",
     "benchmark_object",
+    "campaign_csv",
+    "campaign_json",
+    "campaign_object",
+    "campaign_openscenario",
+    "campaign_sheet",
     "check",
     "columns",
     "compare",
     "compare_modes",
     "decide",
     "default_models",
+    "driving_mapping",
     "fixes",
     "is_demo",
     "load_demo",
     "load_odd",
     "odd_of",
     "open_table",
+    "plan_campaign",
     "prepare",
     "prepare_pair",
     "prepared_for",
@@ -62,16 +88,19 @@ __all__ = [
     "rank",
     "rejected_rows",
     "rows",
+    "save_campaign",
     "save_table",
     "saved_side",
     "side_of",
     "similarity_for",
     "source_of",
     "split_sides",
+    "split_suite",
     "suite",
     "suite_csv",
     "triage",
     "undecided",
     "versions",
     "write",
+    "write_campaign",
 ]

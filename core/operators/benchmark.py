@@ -29,6 +29,8 @@ class BenchmarkResult:
     """A comparison with all that it rests on.
 
     Attributes:
+        task: What the methods were given.
+        risk: What they were judged by.
         comparison: The figures.
         candidates: U, and what was dropped.
         shared: Sample ids in both tables; None where one has none, so that it could not be checked.
@@ -36,6 +38,8 @@ class BenchmarkResult:
         manifest: Input, parameters, similarity, versions.
     """
 
+    task: Task
+    risk: OracleRisk
     comparison: Comparison
     candidates: Candidates
     shared: int | None
@@ -57,6 +61,7 @@ def benchmark(
     resamples: int = RESAMPLES,
     frontier_k: int | None = None,
     number: int = 0,
+    curves: bool = True,
     progress: Progress | None = None,
 ) -> BenchmarkResult:
     """Ranks the slices that the seed misses and the oracle covers with several methods, and judges the lists by the oracle.
@@ -74,6 +79,7 @@ def benchmark(
         resamples: Bootstrap draws.
         frontier_k: Budget of the frontier.
         number: Seeds chance and bootstrap.
+        curves: Whether curves and frontier are wanted.
         progress: Called with work done and in all.
 
     Raises:
@@ -93,9 +99,9 @@ def benchmark(
         )
     task, found = task_of(seed.table, oracle.table, params, settings, mode, ks, scope, number, progress)
     risk = _risk(oracle, found)
-    result = compare(task, risk, chosen, resamples=resamples, frontier_k=frontier_k, progress=progress)
+    result = compare(task, risk, chosen, resamples=resamples, frontier_k=frontier_k, curves=curves, progress=progress)
     notes = (*_notes(seed, oracle, shared), *left_out, *result.notes)
-    return BenchmarkResult(result, found, shared, notes, _manifest(seed, oracle, task, chosen, shared, resamples))
+    return BenchmarkResult(task, risk, result, found, shared, notes, _manifest(seed, oracle, task, chosen, shared, resamples))
 
 
 def check_budgets(budgets: Sequence[int]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Methods of ranking compared on many synthetic oracles, of the built-in ODD or any other."""
+"""Methods of ranking compared many times over: on synthetic oracles, or on one real table split in halves in many ways."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from core.benchmark import (
     ALL_KINDS,
+    MATCHED,
     REFERENCE,
     Line,
     Method,
@@ -19,7 +20,9 @@ from core.benchmark import (
     Task,
     choose_methods,
     compare,
+    matched_wins,
     means,
+    run_of,
     skewed_seed,
     synthetic_oracle,
     wins_at_all,
@@ -27,9 +30,12 @@ from core.benchmark import (
 from core.benchmark.compare import Progress
 from core.errors import InputError
 from core.odd import Odd, built_in, slice_text
-from core.operators.benchmark import BUDGETS, check_budgets
+from core.operators.benchmark import BUDGETS, benchmark, check_budgets
 from core.operators.rank import versions
+from core.operators.sides import split_sides
+from core.operators.table import Prepared
 from core.scoring import Scope, ScoringParameters
+from core.seed_table import CheckReport
 from core.settings import Settings
 from core.similarity import choose_similarity
 from core.similarity.encoder import Encoder
@@ -42,25 +48,27 @@ ORACLE_N = 1_000
 
 @dataclass(frozen=True, eq=False)
 class SuiteResult:
-    """Methods over synthetic oracles.
+    """Methods over many oracles.
 
     Attributes:
-        runs: One per kind and seed.
+        what: What the runs are, for people.
+        synthetic: Whether the oracles are made up.
+        runs: One per kind and seed, or per split.
         lines: Means over all runs.
         by_kind: Means over the runs of each kind.
         methods: In order.
         budgets: K values.
-        observed: Slices of each seed table.
         similarity: What compares slices.
         notes: What a reader must know.
     """
 
+    what: str
+    synthetic: bool
     runs: tuple[Run, ...]
     lines: tuple[Line, ...]
     by_kind: dict[str, tuple[Line, ...]]
     methods: tuple[Method, ...]
     budgets: tuple[int, ...]
-    observed: int
     similarity: dict[str, Any]
     notes: tuple[str, ...]
 
@@ -68,16 +76,22 @@ class SuiteResult:
         """Runs in which a method's regret is below another's at every budget."""
         return wins_at_all(self.runs, method, other, self.budgets)
 
+    def matched_wins(self) -> dict[str, tuple[int, int]]:
+        """For each of `MATCHED` that took part, see `core.benchmark.matched_wins`."""
+        names = {m.name for m in self.methods}
+        return {m: matched_wins(self.runs, m, self.budgets) for m in MATCHED if m in names}
+
     def as_object(self) -> dict[str, Any]:
         """JSON-ready."""
         names = [m.name for m in self.methods]
         return {
-            "synthetic": True,
+            "what": self.what,
+            "synthetic": self.synthetic,
             "lines": [asdict(x) for x in self.lines],
             "by_kind": {k: [asdict(x) for x in v] for k, v in self.by_kind.items()},
             "wins_at_all_budgets": {a: {b: self.wins(a, b) for b in names if b != a} for a in names},
+            "ridge_at_own_ild": {m: {"all_budgets": a, "mean": b} for m, (a, b) in self.matched_wins().items()},
             "runs": len(self.runs),
-            "observed": self.observed,
             "budgets": list(self.budgets),
             "similarity": self.similarity,
             "notes": list(self.notes),
@@ -135,17 +149,76 @@ def suite(
             missing = ~np.isin(odd.codec.encode(oracle.codes), seed.ids)
             task = Task(seed, ScoringParameters(), similarity, Scope(), oracle.codes[missing], ks, number)
             risk = OracleRisk(oracle.risk[missing], np.full(int(missing.sum()), ORACLE_N, dtype=np.int64))
-            runs.append(Run.of(kind, number, compare(task, risk, chosen, resamples=0, curves=False)))
+            runs.append(run_of(kind, number, task, risk.risk, compare(task, risk, chosen, resamples=0, curves=False)))
+    named = ", ".join(dict.fromkeys(kinds))
+    what = f"{len(runs)} runs over made-up oracles ({named}), {observed:,} slices observed in each; no model was tested"
+    return _gathered(what, True, runs, chosen, ks, similarity.provenance(), left_out)
+
+
+def _gathered(
+    what: str, made_up: bool, runs: Sequence[Run], methods: tuple[Method, ...], ks: tuple[int, ...], similarity: dict[str, Any], notes: Any
+) -> SuiteResult:
+    kinds = dict.fromkeys(r.kind for r in runs)
     return SuiteResult(
+        what=what,
+        synthetic=made_up,
         runs=tuple(runs),
-        lines=tuple(means(runs, chosen, ks, REFERENCE)),
-        by_kind={k: tuple(means([r for r in runs if r.kind == k], chosen, ks, REFERENCE)) for k in dict.fromkeys(kinds)},
-        methods=chosen,
+        lines=tuple(means(runs, methods, ks, REFERENCE)),
+        by_kind={k: tuple(means([r for r in runs if r.kind == k], methods, ks, REFERENCE)) for k in kinds},
+        methods=methods,
         budgets=ks,
-        observed=observed,
-        similarity=similarity.provenance(),
-        notes=left_out,
+        similarity=similarity,
+        notes=tuple(notes),
     )
+
+
+def split_suite(
+    prepared: Prepared,
+    report: CheckReport,
+    column: str,
+    splits: int,
+    settings: Settings,
+    *,
+    mode: str | None = None,
+    budgets: Sequence[int] = BUDGETS,
+    methods: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> SuiteResult:
+    """Splits one table in halves in many ways, and compares methods on each: the first half is the seed, the second the oracle.
+
+    The splits share rows, so their figures are not independent of each other; means over them have less chance in them than one.
+
+    Args:
+        prepared: The table.
+        report: Its check.
+        column: Rows of one text of this column stay together.
+        splits: Number of splits, numbered from 0.
+        settings: Where models and caches lie.
+        mode: Similarity mode.
+        budgets: K values.
+        methods: Names; nothing takes all.
+        progress: Called with splits done and in all.
+
+    Raises:
+        InputError: A split leaves no candidate, or something else is impossible.
+    """
+    if splits < 1:
+        raise InputError(f"At least one split is needed; got {splits}.")
+    ks = check_budgets(budgets)
+    runs: list[Run] = []
+    sizes: list[int] = []
+    for number in range(splits):
+        if progress is not None:
+            progress(number, splits)
+        seed, oracle = split_sides(prepared, report, column, number)
+        result = benchmark(seed, oracle, settings, mode=mode, budgets=ks, methods=methods, resamples=0, number=number, curves=False)
+        sizes.append(result.comparison.size)
+        runs.append(run_of("split", number, result.task, result.risk.risk, result.comparison))
+    chosen, left_out = choose_methods(methods)
+    what = (
+        f"{splits} splits of {prepared.file.name} in halves by {column}; {min(sizes):,} to {max(sizes):,} candidates. The splits share rows"
+    )
+    return _gathered(what, False, runs, chosen, ks, result.manifest["similarity"], left_out)
 
 
 def slice_vectors(odd: Odd, settings: Settings) -> npt.NDArray[np.float32]:
