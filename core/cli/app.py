@@ -1,4 +1,4 @@
-"""The commands `check`, `rank` and `triage`; `compare` stands in a file of its own."""
+"""The commands `check`, `rank` and `triage`; `compare` and `campaign` stand in files of their own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import typer
 from core import operators
 from core.cli import options as o
 from core.cli.benchmark import compare
+from core.cli.campaign import campaign
 from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
 from core.errors import InputError, OddysseyError
@@ -26,6 +27,7 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, help="What to test next, and why."
 )
 app.command()(o.reads_table(compare, optional=True))
+app.add_typer(campaign, name="campaign")
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -127,7 +129,7 @@ def triage(
     data |= {
         "items": [f.as_dict() for f in (*result.by_value, *result.by_pair)],
         "coverage": [vars(c) for c in result.coverage],
-        "search": vars(search),
+        "search": {k: v for k, v in vars(search).items() if k not in ("method", "implausible", "gap")},
         "manifest": {
             "input": operators.source_of(prepared, report),
             "seed_table": {"sha256": seed.digest, "slices": len(seed.n), "samples": seed.total, "n_assumed": seed.n_assumed},

@@ -33,6 +33,7 @@ def rows(ranking: Ranking) -> list[dict[str, Any]]:
     """
     observed, odd = ranking.evidence.observed, ranking.odd
     names = odd.codec.names(ranking.codes)
+    inside = odd.base_space.contains(ranking.codes)
     near = ranking.neighbours[:, 0].tolist()
     known = odd.codec.names(observed.codes)
     out = []
@@ -41,7 +42,7 @@ def rows(ranking: Ranking) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"rank": i + 1, "slice_id": int(ranking.ids[i])}
         row |= {odd.names[k]: values[k] for k in ranking.dims}
         row |= {x: float(getattr(ranking, x)[i]) for x in SCORES[:-1]}
-        row["scope"] = "in_odd"
+        row["scope"] = "in_odd" if inside[i] else "out_of_odd"
         row["nearest_slice"] = SEPARATOR.join(known[j][k] for k in ranking.dims) if j >= 0 else None
         row["nearest_similarity"] = int(ranking.similarities[i, 0]) / UNIT if j >= 0 else None
         row["nearest_error"] = float(observed.error[j]) if j >= 0 else None

@@ -79,8 +79,7 @@ def largest_error(sims: Units, error: npt.NDArray[np.float64], params: ScoringPa
     among = sims >= least[:, None]
     tied = among.sum(axis=1) > params.m  # several are m-th: their ids decide
     clear = np.flatnonzero(~tied)
-    _, index = np.nonzero(among[clear])
-    index = index.reshape(clear.size, params.m)
+    index = np.nonzero(among[clear])[1].reshape(clear.size, params.m)
     near = np.take_along_axis(sims[clear], index, axis=1)
     value = np.where(near >= max(theta_units(params.theta), 0), near / UNIT * error[index], 0.0)
     out = np.empty(n)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from math import log, pi
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
 from core.odd import Codes, Odd
@@ -87,7 +88,8 @@ class RidgeModel:
     def solve(self, columns: Floats) -> Floats:
         """(K + noise)^-1 applied to columns (S, M): what the posterior variances need."""
         system = _system(self.observed.codes[:, self.dims], self.kernels, self.noise)
-        return system.factor(self.s1, self.s2)[1](columns)
+        with threadpool_limits(1, user_api="blas"):
+            return system.factor(self.s1, self.s2)[1](columns)
 
 
 def fit_ridge(observed: SeedTable, dims: Sequence[int], error: Floats | None = None, alike: Sequence[Units] | None = None) -> RidgeModel:
@@ -122,8 +124,9 @@ def fit_ridge(observed: SeedTable, dims: Sequence[int], error: Floats | None = N
             f"unknowns; got {system.unknowns:,}). Use the risk prior neighbour, or fewer dimensions."
         )
     best = (-np.inf, 0.0, 0.0, y)
-    for s1 in GRID:
-        for s2 in GRID if len(picked) > 1 else GRID[:1]:
+    # One thread: for systems this small more of them wait for each other, and their number would show in the last digits.
+    with threadpool_limits(1, user_api="blas"):
+        for s1, s2 in product(GRID, GRID if len(picked) > 1 else GRID[:1]):
             half_log_det, solve = system.factor(s1, s2)
             weights = solve(y)
             value = -0.5 * float(y @ weights) - half_log_det - 0.5 * len(y) * log(2 * pi)

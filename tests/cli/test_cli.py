@@ -102,7 +102,8 @@ def test_check_reports_a_table_without_a_good_row_and_rank_refuses_it(run, refus
 def test_rank_json_has_items_search_and_manifest(run, table):
     data = json.loads(run("rank", table, *EXACT, "--json"))
     assert data.keys() == {"items", "search", "manifest"}
-    assert data["search"].keys() == {"space", "candidates", "observed", "nodes", "complete", "seconds"}
+    envelope = {"space", "candidates", "observed", "nodes", "complete", "seconds", "method", "implausible", "gap"}
+    assert data["search"].keys() == envelope
     assert (data["search"]["space"], data["search"]["candidates"], data["search"]["observed"]) == (6, 2, 4)
     assert data["search"]["complete"] is True
     assert [list(i) for i in data["items"]] == [[*COLUMNS, *NEAREST, "explanation"]] * 2

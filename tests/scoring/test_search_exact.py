@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.odd import Dimension, Odd, SliceSpace, Value
-from core.odd.rules import Rule, count_space
-from core.scoring import Scope, ScoringParameters, candidate_space, gather_evidence, make_scorer, quantised
+from core.errors import InputError
+from core.odd import Dimension, Odd, SliceSpace, Value, built_in
+from core.odd.rules import Rule, count_space, implausible_rules
+from core.scoring import Scope, ScoringParameters, candidate_space, gather_evidence, make_scope, make_scorer, quantised, rank_missing
 from core.scoring.search import top_k
 from core.seed_table import SeedTable
-from core.similarity import UNIT, SimilarityTables
+from core.settings import Settings
+from core.similarity import UNIT, SimilarityTables, choose_similarity, value_cosines
 
 
 def odd_of(base: list[int], extended: list[int]) -> Odd:
@@ -201,3 +203,125 @@ def test_every_form_of_the_score_gives_what_enumeration_gives(number: int, risk:
     found = top_k(scorer, space, case["k"], need_outside=scope.kind == "out", rules=case["rules"])
     assert found.ids.tolist() == ids[free][best].tolist()
     assert found.q.tolist() == q[best].tolist()
+
+
+def test_ten_million_slices_give_what_scoring_them_all_gives() -> None:
+    rng = np.random.default_rng(7)
+    odd = odd_of([3, 3, 3, 3, 3, 2, 2], [8, 8, 8, 8, 7, 6, 5])
+    tables, cosines = tables_of(odd, rng, "smooth"), cosines_of(odd, rng)
+    params = ScoringParameters()
+    scope = Scope("out", {x.name: tuple(v.name for v in x.values if v.tier == "extended") for x in odd.dimensions})
+    scorer = make_scorer(gather_evidence(seed_of(odd, rng, 12, "any"), params, scope), params, tables, scope, cosines)
+    space = scope.space(odd)
+    assert space.size > 8_000_000
+    found = top_k(scorer, space, 300, need_outside=True)
+    assert found.complete
+    least = found.q[-1]
+    ids, q = [], []
+    for codes in space.chunks(200_000):
+        now = quantised(scorer.phi(codes))
+        keep = (now >= least) & ~odd.base_space.contains(codes)
+        ids.append(odd.codec.encode(codes[keep]))
+        q.append(now[keep])
+    all_ids, all_q = np.concatenate(ids), np.concatenate(q)
+    free = ~np.isin(all_ids, scorer.evidence.observed.ids)
+    best = np.lexsort((all_ids[free], -all_q[free]))[:300]
+    assert found.ids.tolist() == all_ids[free][best].tolist()
+    assert found.q.tolist() == all_q[free][best].tolist()
+
+
+def built_in_case(**kw: Any) -> tuple[Any, SliceSpace]:
+    """The whole extended vocabulary of the built-in ODD with made-up evidence."""
+    odd, rng, params = built_in(), np.random.default_rng(3), ScoringParameters(**kw)
+    scope = make_scope(odd, "out")
+    seed = seed_of(odd, rng, 60, "any")
+    tables = choose_similarity(odd, range(9), "calibrated", Settings.from_environment())
+    cosines = value_cosines(odd, Settings.from_environment())
+    return make_scorer(gather_evidence(seed, params, scope), params, tables, scope, cosines), scope.space(odd)
+
+
+@pytest.mark.parametrize("risk", ["neighbour", "ridge"])
+def test_a_search_that_runs_out_of_time_says_how_far_from_exact_it_may_be(risk: Any) -> None:
+    scorer, space = built_in_case(risk=risk)
+    exact = top_k(scorer, space, 2_000, need_outside=True)
+    assert exact.complete
+    assert exact.gap == 0.0
+    stopped = top_k(scorer, space, 2_000, need_outside=True, time_limit=0.0)
+    assert not stopped.complete
+    assert stopped.gap > 0
+    assert len(set(stopped.ids.tolist())) == stopped.ids.size
+    # The certificate: nothing left out scores more than the last one found plus the gap.
+    left_out = ~np.isin(exact.ids, stopped.ids)
+    assert (exact.q[left_out] <= stopped.q[-1] + round(stopped.gap * 1e12)).all()
+
+
+def test_a_search_can_be_cancelled_and_tells_of_its_progress() -> None:
+    scorer, space = built_in_case()
+    seen: list[tuple[int, int]] = []
+    asked = iter([False, False, True])
+    stopped = top_k(scorer, space, 2_000, need_outside=True, progress=lambda a, b: seen.append((a, b)), cancel=lambda: next(asked, True))
+    assert not stopped.complete
+    done = [a for a, _ in seen]
+    assert done == sorted(done)
+    assert all(b == space.size for _, b in seen)
+    seen.clear()
+    top_k(scorer, space, 10, need_outside=True, progress=lambda a, b: seen.append((a, b)))
+    assert seen[-1] == (space.size, space.size)
+
+
+def test_the_whole_vocabulary_of_the_built_in_odd_has_the_sizes_that_the_design_says() -> None:
+    odd = built_in()
+    count = count_space(odd, make_scope(odd, "out").space(odd))
+    assert count.inside == 3_840
+    assert count.outside == 91_441_920
+    assert count.inside + count.outside == 91_445_760
+
+
+def test_the_rules_of_the_built_in_odd_are_counted_as_enumeration_counts_them() -> None:
+    odd = built_in()
+    rules = implausible_rules(odd)
+    assert rules
+    scope = make_scope(
+        odd, "both", ["weather_visibility=rain_heavy,fog_dense,snow_heavy", "sky_conditions=sun_glare", "road_condition=icy"]
+    )
+    space = scope.space(odd)
+    codes = np.concatenate(list(space.chunks()))
+    hit = np.zeros(len(codes), dtype=bool)
+    for rule in rules:
+        names = {odd.names[k]: {odd.codec.values[k][c] for c in np.flatnonzero(m)} for k, m in rule.matches.items()}
+        hit |= np.array([all(v[odd.names.index(d)] in ok for d, ok in names.items()) for v in odd.codec.names(codes)])
+    inside = odd.base_space.contains(codes)
+    count = count_space(odd, space, rules)
+    assert (count.inside, count.outside) == (int((~hit & inside).sum()), int((~hit & ~inside).sum()))
+    assert (count.implausible_inside, count.implausible_outside) == (int((hit & inside).sum()), int((hit & ~inside).sum()))
+    assert hit.any()
+
+
+def test_a_similarity_of_whole_texts_has_no_bounds_and_says_so() -> None:
+    scorer, space = built_in_case()
+
+    class Text:
+        mode = "text"
+
+    with pytest.raises(InputError, match="embedded"):
+        top_k(replace(scorer, similarity=Text()), space, 5)
+
+
+def test_a_filter_changes_no_score_and_a_longer_list_begins_as_a_shorter_one() -> None:
+    odd, rng = built_in(), np.random.default_rng(3)
+    scope = make_scope(odd, "out")
+    tables = choose_similarity(odd, range(9), "calibrated", Settings.from_environment())
+    cosines = value_cosines(odd, Settings.from_environment())
+    seed = seed_of(odd, rng, 60, "any")
+
+    def ranked(top: int, where: dict[str, list[str]], **kw: Any) -> Any:
+        return rank_missing(seed, ScoringParameters(**kw), tables, top=top, where=where, scope=scope, values=cosines)
+
+    for kw in ({}, {"rarity": "log"}, {"novel": "unseen"}, {"risk": "ridge"}):
+        many, few = ranked(3_000, {}, **kw), ranked(40, {}, **kw)
+        assert many.ids[:40].tolist() == few.ids.tolist()
+        night = ranked(20, {"time": ["night"], "road_condition": ["icy", "wet"]}, **kw)
+        names = odd.codec.names(many.codes)
+        wanted = [i for i, v in zip(many.ids.tolist(), names, strict=True) if v[2] == "night" and v[4] in ("icy", "wet")][:20]
+        assert night.ids.tolist()[: len(wanted)] == wanted
+        assert night.search.candidates < many.search.candidates == 91_441_920

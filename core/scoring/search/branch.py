@@ -167,6 +167,8 @@ def branch_and_bound(
         if stack and (late or (cancel is not None and cancel())):
             still = max(int(b.q.max()) for b in stack if b.q.size)
             return _found(best, tree, nodes, leaves, max(still - best.least, 0) / 1e12, began)
+    if progress is not None:
+        progress(settled, size)
     return _found(best, tree, nodes, leaves, None, began)
 
 
