@@ -82,6 +82,7 @@ class Campaign:
         cost: Cost of these samples, (n,).
         considered: Ranked slices that could be chosen from.
         candidates: Untested slices in all; more than `considered` where the ranking was cut.
+        shared: Slices of it that other campaigns have too; 0 where they are left to those.
         skipped: What was left out, and why.
         quotas: What became of the quotas, in the order of the request.
         coverage: Values and pairs of values covered before and after.
@@ -101,6 +102,7 @@ class Campaign:
     cost: Floats
     considered: int
     candidates: int
+    shared: int
     skipped: Skipped
     quotas: tuple[Outcome, ...]
     coverage: tuple[Coverage, ...]
@@ -131,6 +133,7 @@ class Campaign:
             "expected_is": "the scorer's estimate (eps_hat), not a measurement",
             "considered": self.considered,
             "candidates": self.candidates,
+            "shared": self.shared,
             "skipped": vars(self.skipped),
             "quotas": [
                 {"quota": str(q.quota), "slices": q.slices, "have": q.have, "available": q.available, "blocked": q.blocked, "met": q.met}
@@ -180,6 +183,7 @@ def plan(ranking: Ranking, request: Request, scheduled: Collection[int] = ()) ->
         cost=np.array([float(u * samples) for u, k in zip(unit, keep.tolist(), strict=True) if k], dtype=np.float64),
         considered=len(ranking),
         candidates=ranking.search.candidates,
+        shared=int(taken_elsewhere[rows].sum()),
         skipped=_skipped(chosen, int((~open_).sum())),
         quotas=_outcomes(request.quotas, chosen, has, rows.size),
         coverage=coverage(ranking, ranking.codes[rows]),

@@ -167,7 +167,7 @@ def test_scheduled_slices_are_left_to_their_campaign_and_counted() -> None:
     assert cut(c) == (2, 0, 0, 5)
     again = plan(r, Request(3, samples=1, skip_scheduled=False), scheduled=[int(r.ids[0])])
     assert again.rank.tolist() == [1, 2, 3]
-    assert again.skipped.scheduled == 0
+    assert (again.skipped.scheduled, again.shared, c.shared) == (0, 1, 0)
 
 
 # Coverage
