@@ -25,7 +25,7 @@ from core.operators.rank import DEFAULT_TOP, RankResult, rank, similarity_for, v
 from core.operators.sides import Side, align, prepare_pair, saved_side, side_of, split_sides
 from core.operators.suite import SuiteResult, split_suite, suite
 from core.operators.table import ROLES, Prepared, check, load_odd, prepare
-from core.operators.workspace import DEMO_TABLE, load_demo, save_table, source_of
+from core.operators.workspace import DEMO_TABLE, load_demo, load_demo_oracle, save_table, source_of
 from core.scoring.triage import Triage, triage
 from core.seed_table import open_table
 
@@ -75,6 +75,7 @@ __all__ = [
     "fixes",
     "is_demo",
     "load_demo",
+    "load_demo_oracle",
     "load_odd",
     "odd_of",
     "open_table",

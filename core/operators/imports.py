@@ -10,7 +10,7 @@ from core.errors import InputError
 from core.odd import Odd, built_in
 from core.operators.fixes import Decided
 from core.operators.table import ROLES, Prepared, inferred_odd, prepare
-from core.operators.workspace import DEMO_TABLE
+from core.operators.workspace import DEMO_ORACLE, DEMO_TABLE
 from core.seed_table import ImportPlan, TableFile, propose_plan
 from core.storage import Store
 
@@ -140,7 +140,7 @@ def prepared_for(file: TableFile, odd: Odd, choices: ImportChoices, model: str =
 
 
 def is_demo(sha256: str) -> bool:
-    """Whether a file is the made-up table that ships with the product."""
+    """Whether a file is one of the made-up tables that ship with the product."""
     from core.digest import sha256_bytes
 
-    return DEMO_TABLE.is_file() and sha256_bytes(DEMO_TABLE.read_bytes()) == sha256
+    return any(path.is_file() and sha256_bytes(path.read_bytes()) == sha256 for path in (DEMO_TABLE, DEMO_ORACLE))

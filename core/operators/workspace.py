@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
@@ -12,6 +13,7 @@ from core.settings import ASSETS
 from core.storage import SavedTable, Store
 
 DEMO_TABLE = ASSETS / "demo" / "seed_table.csv"
+DEMO_ORACLE = ASSETS / "demo" / "oracle_table.csv"
 DEMO_MODELS = ("model-a", "model-b")
 """The made-up models of the demo table; the first one is the table in use."""
 
@@ -52,15 +54,24 @@ def save_table(
 
 def load_demo(store: Store) -> list[SavedTable]:
     """The demo tables, one per made-up model, saved on the first call and found again on later ones."""
-    data = DEMO_TABLE.read_bytes()
-    sha = store.uploads.put(DEMO_TABLE.name, data)
+    return _load(store, DEMO_TABLE, "Demo")
+
+
+def load_demo_oracle(store: Store) -> list[SavedTable]:
+    """The demo's oracle, one table per made-up model: every slice of the ODD, tested with other samples than the demo tables."""
+    return _load(store, DEMO_ORACLE, "Demo oracle")
+
+
+def _load(store: Store, path: Path, title: str) -> list[SavedTable]:
+    data = path.read_bytes()
+    sha = store.uploads.put(path.name, data)
     living = {t.model: t for t in store.tables.list() if t.synthetic and t.upload_sha == sha}
     out = []
     for model in DEMO_MODELS:
         if model not in living:
-            prepared = prepare(open_table(data, DEMO_TABLE.name), built_in(), overrides={"model": model})
+            prepared = prepare(open_table(data, path.name), built_in(), overrides={"model": model})
             report = check(prepared)
-            name = store.tables.free_name(f"Demo, {model}")
+            name = store.tables.free_name(f"{title}, {model}")
             living[model] = save_table(store, name, prepared, report, upload_sha=sha, synthetic=True)
         out.append(living[model])
     return out
