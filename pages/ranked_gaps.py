@@ -7,9 +7,10 @@ import streamlit as st
 from core.errors import OddysseyError
 from core.scoring import explain
 from pages.shared import gaps_explanation, results, shell, start, state
-from pages.shared.gaps_controls import clear_filters, controls, ignored, parameters
+from pages.shared.gaps_controls import clear_filters, controls, ignored
 from pages.shared.gaps_head import NAME, Waiting, agreement, head
 from pages.shared.gaps_list import heat_map, profile, ranked_table
+from pages.shared.gaps_parameters import parameters
 from pages.shared.gaps_text import headline, provenance
 from pages.shared.markup import code, fill
 
@@ -31,9 +32,10 @@ unknown, dropped = state.unknown_table(), ignored(seed.odd)
 try:
     with bar_of_controls:
         view = controls(seed)
-        params = parameters()
+        params = parameters(view.scope.outside)
         agreement(current, params, view)
-    result = results.ranking(current, params, view.mode, view.top, view.where, waiting.show)
+        waiting.size = view.scope.space(seed.odd).size
+    result = results.ranking(current, params, view.mode, view.top, view.where, waiting.show, view.scope, view.plausible_only)
 except OddysseyError as e:
     waiting.clear()
     with top:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from core.odd import Codes, Odd
+from core.odd import Codes
 from core.plots.style import AUTOSIZE, CIVIDIS, GREY, PADDING, RISK, axis, ground, hatch, muted, named, plain
+from core.scoring import IN_ODD, Scope
 from core.seed_table import SeedTable
 
 CELL = "cell"
@@ -25,7 +26,7 @@ LETTER, LONGEST = 5.5, 170
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Samples and recommended slices of the pairs of base values of two dimensions.
+    """Samples and recommended slices of the pairs of values of two dimensions.
 
     Attributes:
         rows, columns: Names of the dimensions.
@@ -51,27 +52,34 @@ class PairCounts:
 
 
 def pair_counts(
-    tested: SeedTable, recommended: Codes, rows: str, columns: str, where: Mapping[str, Collection[str]] | None = None
+    tested: SeedTable,
+    recommended: Codes,
+    rows: str,
+    columns: str,
+    where: Mapping[str, Collection[str]] | None = None,
+    scope: Scope = IN_ODD,
 ) -> PairCounts:
-    """Counts over the base values of two different dimensions; values that hold a recommended slice are drawn first.
+    """Counts over the values of two different dimensions; values that hold a recommended slice are drawn first.
 
     Args:
-        tested: Tested slices; those with a value outside the base ODD have no cell here.
+        tested: Tested slices; those with a value that the scope does not have are left out.
         recommended: (K, D) slices of the ranking.
         rows: Name of the dimension that runs down.
         columns: Name of the dimension that runs across.
         where: The filter of the ranking; pairs outside it are drawn paler.
+        scope: Of the ranking: its values are counted, the base values inside the ODD.
     """
     odd = tested.odd
     a, b = odd.names.index(rows), odd.names.index(columns)
     shape = (odd.codec.sizes[a], odd.codec.sizes[b])
     n, top = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    inside = tested.in_base
+    inside = scope.space(odd).contains(tested.codes)
     np.add.at(n, (tested.codes[inside, a], tested.codes[inside, b]), tested.n[inside])
     np.add.at(top, (recommended[:, a], recommended[:, b]), 1)
-    every = np.ix_(_base(odd, a), _base(odd, b))
+    values = scope.values(odd)
+    names = [values[a], values[b]]
+    every = np.ix_(*([odd.codec.code_of[k][v] for v in values[k]] for k in (a, b)))
     n, top = n[every], top[every]
-    names = [[v.name for v in odd.dimensions[k].base] for k in (a, b)]
     drawn = [_drawn(top.sum(axis=1 - i), n.sum(axis=1 - i), most) for i, most in enumerate((MOST_ROWS, MOST_COLUMNS))]
     allowed = [set((where or {}).get(d, ())) or set(names[i]) for i, d in enumerate((rows, columns))]
     data = [
@@ -86,10 +94,6 @@ def pair_counts(
         for j in drawn[1]
     ]
     return PairCounts(rows, columns, pd.DataFrame(data), n.size, int((n == 0).sum()), int((top > 0).sum()), int(n.sum()))
-
-
-def _base(odd: Odd, k: int) -> list[int]:
-    return [odd.codec.code_of[k][v.name] for v in odd.dimensions[k].base]
 
 
 def _drawn(top: npt.NDArray[np.int64], n: npt.NDArray[np.int64], most: int) -> list[int]:

@@ -13,19 +13,20 @@ MOST_VALUES = 12
 
 
 def shares(ranking: Ranking) -> pd.DataFrame:
-    """Share of each base value among the ranked slices and among the samples that the ranking rests on.
+    """Share of each value of the scope among the ranked slices and among the samples that the ranking rests on.
 
     Returns:
-        dimension, value, recommended, tested; the shares of one dimension sum to 1 (to 0 in an empty ranking).
+        dimension, value, recommended, tested; the shares of one dimension sum to 1 (to 0 in an empty ranking; to less where tested
+        values lie outside the scope).
     """
     odd, observed = ranking.odd, ranking.evidence.observed
     rows = []
     for k in ranking.dims:
-        for v in odd.dimensions[k].base:
-            code = odd.codec.code_of[k][v.name]
+        for name in ranking.scope.values(odd)[k]:
+            code = odd.codec.code_of[k][name]
             recommended = float((ranking.codes[:, k] == code).mean()) if len(ranking) else 0.0
             tested = float(observed.n[observed.codes[:, k] == code].sum()) / observed.total
-            rows.append({"dimension": odd.names[k], "value": v.name, "recommended": recommended, "tested": tested})
+            rows.append({"dimension": odd.names[k], "value": name, "recommended": recommended, "tested": tested})
     return pd.DataFrame(rows, columns=["dimension", "value", "recommended", "tested"])
 
 

@@ -3,7 +3,7 @@
 from core.scoring.diversity import Swapped, ild, keep_ild
 from core.scoring.effects import Effect, Effects, PairEffects, SingleEffects, ridge_effects, strongest
 from core.scoring.evidence import Evidence, gather_evidence
-from core.scoring.explain import Explanation, Neighbour, ValueExposure, explain
+from core.scoring.explain import Contribution, Explanation, Neighbour, ValueExposure, explain
 from core.scoring.exposure import Marginals, Rarity, exposure, marginals, rarity_of
 from core.scoring.intervals import wilson
 from core.scoring.neighbours import nearest, neighbour_error
@@ -21,6 +21,7 @@ __all__ = [
     "MAX_CANDIDATES",
     "RISK_UNIT",
     "Combination",
+    "Contribution",
     "Effect",
     "Effects",
     "Evidence",

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
 from core.odd import Odd
 from core.plots import CELL, named, plain
-from core.scoring import ScoringParameters
+from core.scoring import IN_ODD, Scope
 from core.seed_table import SeedTable
 from core.similarity import MODES, default_choice
+from pages.shared import gaps_scope
+from pages.shared.gaps_parameters import RANGES, WORDS, first_rank, within
 from pages.shared.results import Filter, as_filter
 
 TOPS = (20, 50, 100, 500)
-PAPER = ScoringParameters()
-RANK = "rank"
-"""Query parameter of the slice that is explained."""
-PROVISIONAL = ("observed", "missing")
-RANGES: dict[str, tuple[float, float]] = {
-    "min_support": (0, 1e9),
-    "alpha": (0.001, 1e9),
-    "tau": (0.01, 1),
-    "gamma": (0, 1e9),
-    "kappa": (0.01, 1),
-    "m": (1, 50),
-    "theta": (0, 1),
-}
-"""What can be entered for a parameter; `ScoringParameters` has the last word."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +29,8 @@ class View:
         top: Length of the list.
         rows, columns: Dimensions of the heat map, the same where there is only one.
         where: Fixed values.
+        scope: Inside the ODD, outside it, or both.
+        plausible_only: Whether combinations that the ODD calls implausible are left out.
     """
 
     mode: str | None
@@ -50,11 +39,8 @@ class View:
     rows: str
     columns: str
     where: Filter
-
-
-def first_rank() -> None:
-    """Explain rank 1 again: what is called whenever another ranking is asked for."""
-    st.query_params.pop(RANK, None)
+    scope: Scope = IN_ODD
+    plausible_only: bool = False
 
 
 def ignored(odd: Odd) -> list[str]:
@@ -62,39 +48,38 @@ def ignored(odd: Odd) -> list[str]:
 
     Streamlit drops such a parameter without a word, and a shared link would then show something else than it says.
     """
-    dims = [odd.names[k] for k in odd.active] or list(odd.names)
+    outside = st.query_params.get("scope", st.session_state.get("scope", "in")) in ("out", "both")
+    dims = list(odd.names) if outside else [odd.names[k] for k in odd.active] or list(odd.names)
     labels = [odd.by_name[d].label for d in dims]
+    values = {d: [v.name for v in (odd.by_name[d].values if outside else odd.by_name[d].base)] for d in dims}
     allowed: dict[str, Collection[str]] = {
         "similarity": MODES,
         "top": [str(t) for t in TOPS],
         "rows": labels,
         "columns": labels,
-        "provisional": PROVISIONAL,
-        **{f"w_{d}": named(v.name for v in odd.by_name[d].base).values() for d in dims},
+        **WORDS,
+        **gaps_scope.allowed_words(odd),
+        **{f"w_{d}": named(values[d]).values() for d in dims},
     }
     out = []
     for key in st.query_params:
-        values = st.query_params.get_all(key)
-        if key in allowed or key.startswith("w_"):
-            out += [f"{key} = {v}" for v in values if v not in allowed.get(key, ())]
+        asked = st.query_params.get_all(key)
+        if key in allowed or key.startswith(("w_", gaps_scope.EXTEND)):
+            out += [f"{key} = {v}" for v in asked if v not in allowed.get(key, ())]
         elif key in RANGES:
-            out += [f"{key} = {v}" for v in values if not _within(v, *RANGES[key])]
+            out += [f"{key} = {v}" for v in asked if not within(v, *RANGES[key])]
     return out
-
-
-def _within(text: str, low: float, high: float) -> bool:
-    try:
-        return low <= float(text) <= high
-    except ValueError:
-        return False
 
 
 def controls(seed: SeedTable) -> View:
     """Show the controls but for the parameters, side by side in the caller's container."""
     odd = seed.odd
-    dims = [odd.names[k] for k in odd.active] or list(odd.names)
+    scope = gaps_scope.chosen_scope(odd, first_rank)
+    positions = scope.dims(odd)
+    dims = [odd.names[k] for k in positions]
     labels = {d.name: d.label for d in odd.dimensions}
-    usual = default_choice(odd, odd.active or range(len(odd.names)), [odd.base_space, seed.codes[seed.in_base]])
+    inside = seed.codes if scope.outside else seed.codes[seed.in_base]
+    usual = default_choice(odd, positions, [scope.space(odd), inside])
     mode = st.segmented_control(
         "Similarity",
         MODES,
@@ -113,18 +98,20 @@ def controls(seed: SeedTable) -> View:
     columns = st.selectbox(
         "Columns", rest, rest.index(usual_column), key="columns", bind="query-params", format_func=labels.__getitem__, width=156
     )
-    where = filters(odd, dims)
-    return View(None if mode == usual.mode else mode, mode, top, rows, columns, where)
+    where = filters(odd, dims, scope)
+    plausible = gaps_scope.plausible_only(odd, scope, first_rank)
+    return View(None if mode == usual.mode else mode, mode, top, rows, columns, where, scope, plausible)
 
 
-def filters(odd: Odd, dims: list[str]) -> Filter:
+def filters(odd: Odd, dims: list[str], scope: Scope = IN_ODD) -> Filter:
     """A choice of values per dimension, in the URL as `w_<dimension>`; pages that filter share it."""
     active = sum(bool(st.session_state.get(f"w_{d}", st.query_params.get(f"w_{d}"))) for d in dims)
-    chosen = {}
+    chosen, names = {}, dict(zip(odd.names, scope.values(odd), strict=True))
     with st.popover(f"Fixed values ({active})" if active else "Fixed values", key="fixed_values"):
         st.button("Clear all", key="clear", on_click=clear_filters, args=(dims,), disabled=not active)
         for d in dims:
-            values = named(v.name for v in odd.by_name[d].base)
+            values = named(names[d])
+            _forget(f"w_{d}", names[d])
             chosen[d] = st.multiselect(
                 odd.by_name[d].label,
                 list(values),
@@ -135,6 +122,13 @@ def filters(odd: Odd, dims: list[str]) -> Filter:
                 on_change=first_rank,
             )
     return as_filter(chosen)
+
+
+def _forget(key: str, values: list[str]) -> None:
+    """Drop fixed values that the scope does not have (any more)."""
+    held = st.session_state.get(key)
+    if held and not set(held) <= set(values):
+        st.session_state[key] = [v for v in held if v in values]
 
 
 def clear_filters(dims: list[str]) -> None:
@@ -154,70 +148,6 @@ def fix_cell(chart: str, rows: str, columns: str) -> None:
     for key, value in wanted.items():
         st.session_state[key] = [] if fixed else value
     first_rank()
-
-
-def parameters() -> ScoringParameters:
-    """Show the parameters in a popover and return them.
-
-    Raises:
-        InputError: A parameter is out of range.
-    """
-    changed = sum(_now(k, v) != v for k, v in PAPER.as_dict().items())
-    with st.popover(f"Scoring ({changed})" if changed else "Scoring", key="scoring"):
-        st.button("Reset to the paper's", key="reset", on_click=_reset, disabled=not changed)
-        support = _number("min_support", "Minimum support: samples, or a share below 1", 1.0)
-        provisional = st.segmented_control(
-            "Slices below it count as",
-            PROVISIONAL,
-            default="observed",
-            required=True,
-            key="provisional",
-            bind="query-params",
-            on_change=first_rank,
-            help="The paper counts every slice with a sample as observed.",
-        )
-        left, right = st.columns(2)
-        with left:
-            alpha = _number("alpha", "α, smoothing", 0.5)
-            gamma = _number("gamma", "γ, weight of rarity", 0.5)
-            m = _number("m", "m, neighbours", 1)
-        with right:
-            tau = _number("tau", "τ, range of exposure", 0.1)
-            kappa = _number("kappa", "κ, cap of the error", 0.1)
-            theta = _number("theta", "θ, least similarity", 0.05)
-    return ScoringParameters(alpha, tau, gamma, kappa, int(m), theta, support, provisional)
-
-
-def _number(name: str, label: str, step: float) -> float:
-    kind, (low, high) = type(step), RANGES[name]
-    value: float = st.number_input(
-        label,
-        min_value=kind(low),
-        max_value=kind(high),
-        value=kind(PAPER.as_dict()[name]),
-        step=step,
-        format="%d" if kind is int else "%g",
-        key=name,
-        bind="query-params",
-        on_change=first_rank,
-    )
-    return value
-
-
-def _now(name: str, default: Any) -> Any:
-    """What a parameter is set to, also in the run that opens a link, before its widget has read the address."""
-    text = st.query_params.get(name, "")
-    if name in st.session_state or not text:
-        return st.session_state.get(name, default)
-    if name == "provisional":
-        return text if text in PROVISIONAL else default
-    return float(text) if _within(text, *RANGES[name]) else default
-
-
-def _reset() -> None:
-    first_rank()
-    for name, value in PAPER.as_dict().items():
-        st.session_state[name] = float(value) if name == "min_support" else value
 
 
 def fixed(where: Filter) -> str:

@@ -7,12 +7,14 @@ from markupsafe import Markup
 
 from core.odd import Odd
 from core.plots import RARE, exposure_strip, plain
-from core.scoring import Explanation, Neighbour, Ranking
+from core.scoring import Contribution, Explanation, Neighbour, Ranking, ValueExposure
 from pages.shared import shell
-from pages.shared.gaps_text import caveats, value_names
+from pages.shared.gaps_text import caveats, unseen_values, value_names
 from pages.shared.markup import Text, arithmetic, chip, fill, join, strong, table, tags
 
 _LONGEST = 15
+LARGEST = 8
+"""Terms of a predicted error that are shown at once."""
 
 
 def show(e: Explanation, ranking: Ranking) -> None:
@@ -23,6 +25,10 @@ def show(e: Explanation, ranking: Ranking) -> None:
             shell.note(f"It has {e.samples:,} samples, fewer than {ranking.evidence.threshold:,}, and was set to count as missing.")
         shell.section("Exposure", f"P, share of samples, smoothed; under {RARE:g} in orange")
         st.altair_chart(exposure_strip(e.exposures, shell.dark()), width="content", key="strip")
+        for text in unseen_values(ranking.odd, e):
+            shell.note(text)
+        if e.contributions:
+            _effects(e)
         _neighbours(e, ranking.odd)
         shell.section("The score, step by step", _parameters(e))
         shell.html(arithmetic(steps(e)))
@@ -34,31 +40,76 @@ def show(e: Explanation, ranking: Ranking) -> None:
 
 
 def steps(e: Explanation) -> list[tuple[Text, Text, Text]]:
-    """Every line of the computation, from the counts to phi; each follows from the lines above it and the table of neighbours."""
-    p = e.parameters
-    a = p["alpha"]
-    lines: list[tuple[Text, Text, Text]] = [
-        (f"P{k} {_cut(plain(x.value))}", f"({x.count:,}+{a:g}) / ({x.total:,}+{a * x.values:g})", f"{x.p:.6f}")
-        for k, x in enumerate(e.exposures, 1)
-    ]
-    why = e.decisive
-    nobody = "no neighbour failed" if e.neighbours else "no neighbour"
-    risk = f"{why.similarity:.6f} × {why.error:.6f}" if why is not None else nobody
+    """Every line of the computation, from the counts to phi; each follows from the lines above it and the tables above them."""
     return [
-        *lines,
+        *(_probability(k, x, e) for k, x in enumerate(e.exposures, 1)),
         ("Π P", "product of the above", f"{e.product:.4e}"),
-        ("exposure E", f"({e.product:.4e})^{p['tau']:g}", f"{e.exposure:.6f}"),
-        ("w_rare", f"(1 − {e.exposure:.6f})^{p['gamma']:g}", f"{e.w_rare:.6f}"),
-        ("sim × error", risk, f"{e.raw_error:.6f}"),
-        ("ε̂", f"min({e.raw_error:.6f}, {p['kappa']:g})", f"{e.eps_hat:.6f}"),
+        *_rarity(e),
+        *_risk(e),
         ("w_nb", f"1 + {e.eps_hat:.6f}", f"{e.w_nb:.6f}"),
         ("score φ", f"{e.w_rare:.6f} × {e.w_nb:.6f}", f"{e.phi:.6f}"),
     ]
 
 
+def _probability(k: int, x: ValueExposure, e: Explanation) -> tuple[Text, Text, Text]:
+    a, name = e.parameters["alpha"], f"P{k} {_cut(plain(x.value))}"
+    if x.star:
+        return name, f"{x.star_p:.6f} × {x.similarity:.6f} × {e.parameters['beta']:g}", f"{x.p:.6f}"
+    return name, f"({x.count:,}+{a:g}) / ({x.total:,}+{a * x.values:g})", f"{x.p:.6f}"
+
+
+def _rarity(e: Explanation) -> list[tuple[Text, Text, Text]]:
+    p = e.parameters
+    exposure = ("exposure E", f"({e.product:.4e})^{p['tau']:g}", f"{e.exposure:.6f}")
+    if p["rarity"] == "paper":
+        return [exposure, ("w_rare", f"(1 − {e.exposure:.6f})^{p['gamma']:g}", f"{e.w_rare:.6f}")]
+    if e.log_high == e.log_low:
+        return [exposure, ("w_rare", "all slices of the space are equally rare", f"{e.w_rare:.6f}")]
+    return [
+        exposure,
+        ("log Π P", f"from {e.log_low:.4f} to {e.log_high:.4f} over the space", f"{e.log_product:.4f}"),
+        (
+            "w_rare",
+            f"(({e.log_high:.4f} − {e.log_product:.4f}) / ({e.log_high:.4f} − {e.log_low:.4f}))^{p['gamma']:g}".replace("− -", "+ "),
+            f"{e.w_rare:.6f}",
+        ),
+    ]
+
+
+def _risk(e: Explanation) -> list[tuple[Text, Text, Text]]:
+    kappa = e.parameters["kappa"]
+    if e.contributions:
+        mean, rest = e.contributions[0].effect, sum(c.effect for c in e.contributions[1:])
+        return [
+            ("predicted", f"{mean:.6f} + {rest:.6f} of {len(e.contributions) - 1} effects".replace("+ -", "− "), f"{e.raw_error:.6f}"),
+            ("ε̂", f"from 0 to {kappa:g}: {e.raw_error:.6f}", f"{e.eps_hat:.6f}"),
+        ]
+    why = e.decisive
+    nobody = "no neighbour failed" if e.neighbours else "no neighbour"
+    product = f"{why.similarity:.6f} × {why.error:.6f}" if why is not None else nobody
+    return [("sim × error", product, f"{e.raw_error:.6f}"), ("ε̂", f"min({e.raw_error:.6f}, {kappa:g})", f"{e.eps_hat:.6f}")]
+
+
 def _parameters(e: Explanation) -> str:
     p = "P = (n + α) / (N + α·|V|)"
+    if any(x.star for x in e.exposures):
+        p += ", never seen: P(v*) · sim · β, β = {beta:g}".format(**e.parameters)
     return p + ", α = {alpha:g}, τ = {tau:g}, γ = {gamma:g}, κ = {kappa:g}".format(**e.parameters)
+
+
+def _effects(e: Explanation) -> None:
+    """The largest terms of the predicted error; all are in the popover."""
+    shell.section("Predicted error", f"a mean and {len(e.contributions) - 1} effects; the largest first")
+    rows = [[_term(c), f"{c.effect:+.4f}"] for c in e.contributions]
+    shell.html(table(["Term", "adds"], rows[:LARGEST], right=(1,)))
+    with st.popover("All terms"):
+        shell.html(table(["Term", "adds"], rows, right=(1,)))
+
+
+def _term(c: Contribution) -> str:
+    if not c.dimensions:
+        return "mean"
+    return " and ".join(f"{plain(d)}: {plain(v)}" for d, v in zip(c.dimensions, c.values, strict=True))
 
 
 def _cut(text: str) -> str:
@@ -68,8 +119,11 @@ def _cut(text: str) -> str:
 def _neighbours(e: Explanation, odd: Odd) -> None:
     m, theta = e.parameters["m"], e.parameters["theta"]
     shell.section("Most similar tested slices", f"at most m = {m}, similarity at least θ = {theta:g}")
+    if e.contributions:
+        shell.note("For comparison only: the predicted error rests on all tested slices, not on these.")
     if not e.neighbours:
-        shell.note("No tested slice is similar enough, so ε̂ is 0 and the score is the rarity alone.")
+        so = "" if e.contributions else ", so ε̂ is 0 and the score is the rarity alone"
+        shell.note(f"No tested slice is similar enough{so}.")
         return
     rows = [_neighbour(n, odd) for n in e.neighbours]
     decisive = next((i for i, n in enumerate(e.neighbours) if n.decisive), None)
@@ -87,15 +141,25 @@ def _neighbour(n: Neighbour, odd: Odd) -> list[Text]:
     return [
         join([differs, *marks], " "),
         f"{n.similarity:.6f}",
-        Markup.escape(f"{n.error:.6f}") + small.format(f"{n.low:.0%} to {n.high:.0%}"),
+        Markup.escape(f"{n.error:.6f}") + small.format(_measured(n)),
         f"{n.n:,}",
         strong(f"{n.product:.6f}") if n.decisive else f"{n.product:.6f}",
     ]
 
 
+def _measured(n: Neighbour) -> str:
+    """Interval of the measured error, and that error itself where the score rests on a shrunk one."""
+    interval = f"{n.low:.0%} to {n.high:.0%}"
+    return interval if n.error == n.measured else f"measured {n.measured:.3f}, {interval}"
+
+
 def _basis(e: Explanation) -> str:
     """What the risk rests on, and whether the cap took effect."""
     kappa, why = e.parameters["kappa"], e.decisive
+    if e.contributions:
+        if e.raw_error < 0:
+            return "The predicted error is below 0 and counts as 0, so the score is the rarity alone."
+        return f"The cap κ = {kappa:g} took effect." if e.capped else f"ε̂ is below its cap κ = {kappa:g}."
     if why is None:
         return "No neighbour failed, so the score is the rarity alone." if e.neighbours else ""
     cap = f"The cap κ = {kappa:g} took effect" if e.capped else f"ε̂ is below its cap κ = {kappa:g}"

@@ -12,7 +12,8 @@ from core.plots import CELL, coverage_map, named, pair_counts, recommendation_pr
 from core.scoring import ScoringParameters, explain
 from core.storage import SavedTable
 from pages.shared import shell, state
-from pages.shared.gaps_controls import RANK, View, fix_cell
+from pages.shared.gaps_controls import View, fix_cell
+from pages.shared.gaps_parameters import RANK
 from pages.shared.markup import support_legend
 
 VERMILLION = "#D55E00"
@@ -24,7 +25,7 @@ def heat_map(table: SavedTable, result: RankResult, view: View) -> None:
     if view.rows == view.columns:
         shell.note("The ODD distinguishes one dimension only, so there is no map of pairs.")
         return
-    counts = pair_counts(state.seed_table(table), ranking.codes, view.rows, view.columns, dict(view.where))
+    counts = pair_counts(state.seed_table(table), ranking.codes, view.rows, view.columns, dict(view.where), view.scope)
     names = ranking.odd.by_name
     holds = f"; {counts.holding:,} {'holds' if counts.holding == 1 else 'hold'} a top-{len(ranking)} slice" if len(ranking) else ""
     shell.section(
@@ -33,7 +34,7 @@ def heat_map(table: SavedTable, result: RankResult, view: View) -> None:
     )
     high = max(int(counts.frame["n"].max()), 10)  # the scale starts at 1 whatever is drawn, so that two maps can be compared
     shell.html(support_legend(1, f"{high:,}", f"Holds a top-{len(ranking)} slice" if len(ranking) else ""))
-    key = f"map_{short_hash(view.rows, view.columns, view.where)}"
+    key = f"map_{short_hash(view.rows, view.columns, view.where, view.scope)}"
     chart = coverage_map(counts, len(ranking), shell.dark())
     st.altair_chart(chart, key=key, width="content", on_select=lambda: fix_cell(key, view.rows, view.columns), selection_mode=CELL)
     if counts.undrawn:
@@ -85,14 +86,21 @@ def ranked_table(result: RankResult, params: ScoringParameters, view: View, tabl
         "φ": bar(
             format="%.4f", min_value=0.0, max_value=1 + kappa, width=96, color=VERMILLION, help=f"The score, from 0 to {1 + kappa:g}."
         ),
-        "ε̂": bar(format="%.3f", min_value=0.0, max_value=kappa, width=88, color=VERMILLION, help=f"Neighbour error, from 0 to {kappa:g}."),
+        "ε̂": bar(
+            format="%.3f",
+            min_value=0.0,
+            max_value=kappa,
+            width=88,
+            color=VERMILLION,
+            help=f"{'Predicted' if ranking.ridge else 'Neighbour'} error, from 0 to {kappa:g}.",
+        ),
         **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label, width=_width(odd.by_name[d].label, frame[f"d {d}"])) for d in dims},
         "E": number("Exposure", format="%.6f", width=78),
         "sim": number("Decisive sim", format="%.3f", width=90, help="Similarity of the neighbour with the largest similarity × error."),
         "error": number("error", format="%.3f", width=60, help="Error of that neighbour."),
         "n": number("n", width=44, help="Samples of that neighbour."),
     }
-    key = f"ranked_{short_hash(table.id, params, view.mode, view.top, view.where)}"
+    key = f"ranked_{short_hash(table.id, params, view)}"
     chosen = position(len(ranking))
     st.dataframe(
         frame,

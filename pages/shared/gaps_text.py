@@ -11,6 +11,7 @@ from core.plots import plain
 from core.scoring import Explanation, Ranking, explain
 from core.storage import SavedTable
 from pages.shared.gaps_controls import fixed
+from pages.shared.gaps_scope import in_words
 from pages.shared.markup import Text, code, fill, join, mark
 
 NAMED = 4
@@ -40,31 +41,47 @@ def headline(result: RankResult) -> Text:
     """The finding: the slice on rank 1 and why."""
     ranking = result.ranking
     if not len(ranking):
-        slices = f"{ranking.search.space:,}"
-        if ranking.where:
-            return fill("Nothing is missing under this filter: all {n} slices in it were tested.", n=slices)
-        return fill("Nothing is missing: all {n} slices of the ODD were tested.", n=slices)
+        return _nothing(ranking)
     e = explain(ranking, 0)
     name, exposure = mark(short_name(ranking.odd, e)), _figure(e.exposure)
+    where = "Outside the ODD, test" if ranking.scope.kind == "out" else "Test"
+    if ranking.ridge is not None:
+        return fill(
+            "{w} {s} next: its exposure is {x}, and effects fitted to all tested slices predict an error of {err}.",
+            w=where,
+            s=name,
+            x=exposure,
+            err=f"{e.raw_error:.0%}",
+        )
     if e.decisive is None:
         failed = "no tested slice is similar enough to judge by" if not e.neighbours else "none of its neighbours has failed"
-        return fill("Test {s} next: its exposure is {x}, and {f}.", s=name, x=exposure, f=failed)
+        return fill("{w} {s} next: its exposure is {x}, and {f}.", w=where, s=name, x=exposure, f=failed)
     return fill(
-        "Test {s} next: its exposure is {x}, and its decisive neighbour, at similarity {sim}, has an error of {err}.",
+        "{w} {s} next: its exposure is {x}, and its decisive neighbour, at similarity {sim}, has an error of {err}.",
+        w=where,
         s=name,
         x=exposure,
         sim=f"{e.decisive.similarity:.2f}",
-        err=f"{e.decisive.error:.0%}",
+        err=f"{e.decisive.measured:.0%}",
     )
+
+
+def _nothing(ranking: Ranking) -> Text:
+    search = ranking.search
+    slices = f"{search.space:,}"
+    if not search.complete:
+        return "The search was stopped before it found a slice. Fix more values, or choose fewer extended ones."
+    if search.implausible:
+        return fill("Nothing is left: {n} slices of this view are called implausible by the ODD.", n=f"{search.implausible:,}")
+    if ranking.where:
+        return fill("Nothing is missing under this filter: all {n} slices in it were tested.", n=slices)
+    return fill("Nothing is missing: all {n} slices of the ODD were tested.", n=slices)
 
 
 def provenance(table: SavedTable, result: RankResult) -> Text:
     """n, interval, digests and exclusions behind the headline."""
     ranking, source = result.ranking, result.manifest["input"]
-    search = ranking.search
-    parts = [f"Exact over {search.candidates:,} missing of {search.space:,} slices in {_seconds(search.seconds)}"]
-    if ranking.where:
-        parts[0] += f" (fixed: {fixed(tuple(ranking.where.items()))})"
+    parts = _searched(ranking)
     why = explain(ranking, 0).decisive if len(ranking) else None
     if why is not None:
         weak = ", provisional" if why.provisional else ""
@@ -72,6 +89,30 @@ def provenance(table: SavedTable, result: RankResult) -> Text:
     parts += [*_support(ranking), *_left_out(table, ranking, source)]
     end = fill("Table {t}, ODD {o}, {m} similarity", t=code(table.digest[:6]), o=code(ranking.odd.hash[:6]), m=ranking.similarity["mode"])
     return fill("{parts}.", parts=join([*parts, end], ". "))
+
+
+def _searched(ranking: Ranking) -> list[str]:
+    """What was searched, how exactly, and what was left out of it."""
+    search = ranking.search
+    took = _seconds(search.seconds)
+    how = took if search.method == "enumeration" else f"{took} ({search.nodes:,} prefixes and slices looked at)"
+    first = f"Exact over {search.candidates:,} missing of {search.space:,} slices in {how}"
+    if not search.complete:
+        first = (
+            f"Not exact: the search over {search.candidates:,} missing slices was stopped after {how}; no slice left out scores more than "
+            f"the last one listed plus {search.gap:.2g}"
+        )
+    if ranking.where:
+        first += f" (fixed: {fixed(tuple(ranking.where.items()))})"
+    out = [first]
+    if ranking.scope.outside:
+        out.append(f"Extension: {in_words(ranking.odd, ranking.scope)}")
+    if search.implausible:
+        out.append(f"{search.implausible:,} slices are called implausible by the ODD and left out")
+    if ranking.evidence.shrinkage is not None:
+        s = ranking.evidence.shrinkage
+        out.append(f"Errors are shrunk towards {s.mean:.1%} as by {s.strength:.1f} samples")
+    return out
 
 
 def _support(ranking: Ranking) -> list[str]:
@@ -126,7 +167,8 @@ def caveats(ranking: Ranking) -> list[str]:
     elif risk[0] == risk[1]:
         order = f" All have the same 1 + ε̂ = {risk[0]:.4f}, so among them rarity alone makes the order."
     elif spread[1] > spread[0]:
-        order = f" 1 + ε̂ runs from {risk[0]:.4f} to {risk[1]:.4f}, so the order is mostly that of the neighbours' error."
+        whose = "the predicted error" if ranking.ridge else "the neighbours' error"
+        order = f" 1 + ε̂ runs from {risk[0]:.4f} to {risk[1]:.4f}, so the order is mostly that of {whose}."
     else:
         order = f" 1 + ε̂ runs from {risk[0]:.4f} to {risk[1]:.4f}, so rarity makes most of the order."
     out = [f"Rarity w_rare runs from {rare[0]:.4f} to {rare[1]:.4f} over the {k:,} slices listed.{order}"] if k > 1 else []
@@ -135,3 +177,22 @@ def caveats(ranking: Ranking) -> list[str]:
         "Exposure multiplies shares of this table as if its dimensions were independent. It says how seldom a combination was tested, "
         "not how seldom it is met on the road.",
     ]
+
+
+def unseen_values(odd: Odd, e: Explanation) -> list[str]:
+    """How the probability of each value that was never seen came about, and where it exceeds that of a value that was seen."""
+    out = []
+    for x in e.exposures:
+        if not x.extended or x.count:
+            continue
+        name = value_name(odd, x.dimension, x.value)
+        if x.star:
+            text = f"{name} was never seen; the most similar value seen is {plain(x.star)}, similarity {x.similarity:.3f}."
+        else:
+            text = f"{name} was never seen; it gets the probability of a count of zero."
+        if x.rarer:
+            few = ", ".join(map(plain, x.rarer[:3])) + (f" and {len(x.rarer) - 3} more" if len(x.rarer) > 3 else "")
+            verb = "has" if len(x.rarer) == 1 else "have"
+            text += f" So it counts as more common than {few}, which {'was' if verb == 'has' else 'were'} seen and {verb} a smaller P."
+        out.append(text)
+    return out

@@ -9,12 +9,14 @@ import streamlit as st
 
 from core import operators
 from core.operators import RankResult, Triage
-from core.scoring import ScoringParameters
+from core.scoring import IN_ODD, Scope, ScoringParameters
 from core.similarity import Agreement
 from core.storage import SavedTable
 from pages.shared import jobs, state
 from pages.shared.jobs import Job
 
+PATIENCE = 60.0
+"""Seconds that a page lets a search run before it shows what was found, with how far from exact it may be."""
 Filter = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -30,6 +32,8 @@ def ranking(
     top: int,
     where: Filter = (),
     show: Callable[[Job], None] | None = None,
+    scope: Scope = IN_ODD,
+    plausible_only: bool = False,
 ) -> RankResult:
     """The ranking of a saved table.
 
@@ -40,6 +44,8 @@ def ranking(
         top: Slices to return at most.
         where: Base values that candidates may have.
         show: Shows progress while texts are embedded for the first time; a bar by default.
+        scope: Inside the ODD, outside it, or both.
+        plausible_only: Whether combinations that the ODD calls implausible are left out.
 
     Raises:
         InputError: See `core.operators.rank`.
@@ -47,9 +53,21 @@ def ranking(
     seed, source, settings = state.seed_table(table), provenance(table), state.settings()
 
     def work(report: jobs.Report) -> RankResult:
-        return operators.rank(seed, params, settings, mode=mode, top=top, where=dict(where), source=source, progress=report)
+        return operators.rank(
+            seed,
+            params,
+            settings,
+            mode=mode,
+            top=top,
+            where=dict(where),
+            scope=scope,
+            plausible_only=plausible_only,
+            time_limit=PATIENCE,
+            source=source,
+            progress=report,
+        )
 
-    key = ("rank", state.store().db.name, settings, table.id, table.digest, params, mode, top, where)
+    key = ("rank", state.store().db.name, settings, table.id, table.digest, params, mode, top, where, scope, plausible_only)
     result: RankResult = _shown(key, work, show)
     return result
 

@@ -1,0 +1,202 @@
+"""What a campaign is asked for: budget, samples, costs, quotas. Every choice stands in the URL, so that a plan can be shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from core.acquisition import BUDGETS, BudgetKind, Quota, Request, interval_width, read_factors, read_quotas, samples_for_width
+from core.errors import InputError
+from core.odd import Odd
+from core.plots import named
+from pages.shared import shell
+from pages.shared.gaps_text import value_name
+from pages.shared.markup import Markup, fill, strong
+
+COST, QUOTA = "cost", "quota"
+"""Query parameters that hold one factor or one quota each, as the command line takes them."""
+_FIRST: dict[BudgetKind, float] = {"slices": 40.0, "samples": 4000.0, "cost": 4000.0}
+_SAMPLES = ("From an interval", "Fixed")
+
+
+def form(odd: Odd, dims: Sequence[str]) -> Request:
+    """Show the form in the caller's container.
+
+    Args:
+        odd: Its values can be given costs and quotas.
+        dims: Dimensions that the ranking writes out.
+
+    Raises:
+        InputError: The address holds a cost or a quota that cannot be read, or a number makes no sense.
+    """
+    shell.section("Budget")
+    kind = st.segmented_control(
+        "Counted in",
+        BUDGETS,
+        default="slices",
+        required=True,
+        key="budget_in",
+        bind="query-params",
+        format_func={"slices": "Slices", "samples": "Samples", "cost": "Cost"}.__getitem__,
+        label_visibility="collapsed",
+    )
+    budget = st.number_input(
+        {"slices": "Slices at most", "samples": "Samples at most", "cost": "Cost at most"}[kind],
+        min_value=1.0,
+        max_value=1e12,
+        value=_FIRST[kind],
+        step=10.0 if kind == "slices" else 500.0,
+        format="%g" if kind == "cost" else "%.0f",
+        key=f"budget_{kind}",
+        bind="query-params",
+    )
+    samples, width, rate = _per_slice()
+    base = _costs(odd, dims)
+    _quotas(odd, dims)
+    skip = st.toggle(
+        "Leave out slices of other campaigns",
+        True,
+        key="leave_out",
+        bind="query-params",
+        help="Saved campaigns of this ODD, whatever table they were made for. Dropped slices are free again.",
+    )
+    return Request(
+        budget=budget,
+        kind=kind,
+        samples=samples,
+        width=width,
+        rate=rate,
+        base_cost=base,
+        factors=read_factors(st.query_params.get_all(COST)),
+        quotas=read_quotas(st.query_params.get_all(QUOTA)),
+        skip_scheduled=skip,
+    )
+
+
+def _per_slice() -> tuple[int, float, float]:
+    """Samples of a slice (0 where they come from the interval), width, and assumed rate."""
+    shell.section("Samples per slice")
+    how = st.segmented_control(
+        "Samples per slice",
+        _SAMPLES,
+        default=_SAMPLES[0],
+        required=True,
+        key="per_slice",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    if how == _SAMPLES[1]:
+        fixed = int(st.number_input("Samples of each slice", 1, 10_000_000, 100, 10, key="samples", bind="query-params"))
+        widest = interval_width(fixed, 0.5)
+        shell.note(fill("{n} samples know an error rate to ± {w} points at worst.", n=strong(f"{fixed:,}"), w=f"{50 * widest:.1f}"))
+        return fixed, 0.2, 0.5
+    left, right = st.columns(2)
+    with left:
+        width = st.number_input(
+            "Interval width",
+            0.01,
+            0.99,
+            0.2,
+            0.05,
+            "%g",
+            key="width",
+            bind="query-params",
+            help="Of the 95 % Wilson interval of the error rate, high end minus low end.",
+        )
+    with right:
+        rate = st.number_input(
+            "Assumed error",
+            0.0,
+            1.0,
+            0.5,
+            0.1,
+            "%g",
+            key="assumed",
+            bind="query-params",
+            help="0.5 gives the widest interval, so it is safe.",
+        )
+    n = samples_for_width(width, rate)
+    shell.note(
+        fill("{n} samples a slice: the interval is at most {w} points wide{at}.", n=strong(f"{n:,}"), w=f"{100 * width:g}", at=_at(rate))
+    )
+    return 0, width, rate
+
+
+def _at(rate: float) -> str:
+    return ", whatever the error rate" if rate == 0.5 else f" if the error rate is {rate:.0%}"
+
+
+def _costs(odd: Odd, dims: Sequence[str]) -> float:
+    shell.section("Cost", "factors of a slice are multiplied")
+    base = st.number_input("Cost of one sample", 0.001, 1e9, 1.0, 1.0, "%g", key="sample_cost", bind="query-params")
+    for text in dict.fromkeys(st.query_params.get_all(COST)):
+        line = text
+        try:
+            (f,) = read_factors([text])
+            line = f"{_value(odd, f.dimension, f.value)} × {f.times:g}"
+        except InputError:
+            pass  # told by the caller, together with the others
+        _line(COST, text, line)
+    with st.popover("Add a cost", key="add_cost"):
+        dimension, value = _pick(odd, dims, "cost")
+        times = st.number_input("Times the cost", 0.01, 1e6, 2.0, 0.5, "%g", key="new_times")
+        st.button("Add", key="do_add_cost", on_click=_add, args=(COST, f"{dimension}={value}:", f"{times:g}"), type="primary")
+    return base
+
+
+def _quotas(odd: Odd, dims: Sequence[str]) -> None:
+    shell.section("Quotas", "of slices in the campaign")
+    for text in dict.fromkeys(st.query_params.get_all(QUOTA)):
+        line = text
+        try:
+            (q,) = read_quotas([text])
+            line = f"{_value(odd, q.dimension, q.value)}: {quota_words(q)}"
+        except InputError:
+            pass
+        _line(QUOTA, text, line)
+    with st.popover("Add a quota", key="add_quota"):
+        dimension, value = _pick(odd, dims, "quota")
+        rule = st.segmented_control("Rule", ("at most", "at least"), default="at most", required=True, key="new_rule")
+        unit = st.segmented_control("Of", ("slices", "% of the slices"), default="slices", required=True, key="new_unit")
+        amount = st.number_input("Amount", 0, 100 if unit != "slices" else 1_000_000, 10, 5, key=f"new_amount_{unit[0]}")
+        sign = "<=" if rule == "at most" else ">="
+        end = f"{amount}%" if unit != "slices" else f"{amount}"
+        st.button("Add", key="do_add_quota", on_click=_add, args=(QUOTA, f"{dimension}={value}:{sign}", end), type="primary")
+
+
+def quota_words(q: Quota) -> str:
+    """A quota for people, such as "at most 25 % of the slices"."""
+    amount = f"{100 * q.amount:g} % of the slices" if q.share else f"{q.amount:g} {'slice' if q.amount == 1 else 'slices'}"
+    return f"at {q.kind} {amount}"
+
+
+def _value(odd: Odd, dimension: str, value: str) -> str:
+    known = dimension in odd.by_name and value in odd.by_name[dimension].by_name
+    return value_name(odd, dimension, value) if known else f"{dimension}={value}"
+
+
+def _pick(odd: Odd, dims: Sequence[str], what: str) -> tuple[str, str]:
+    labels = {d: odd.by_name[d].label for d in dims}
+    dimension = st.selectbox("Dimension", dims, key=f"{what}_dimension", format_func=labels.__getitem__)
+    values = named(v.name for v in odd.by_name[dimension].values)
+    value = st.selectbox("Value", list(values), key=f"{what}_value_{dimension}", format_func=values.__getitem__)
+    return dimension, value
+
+
+def _add(key: str, start: str, end: str) -> None:
+    """Add a factor or a quota to the address; one of the same value and rule is replaced."""
+    kept = [t for t in st.query_params.get_all(key) if not t.startswith(start)]
+    st.query_params[key] = [*kept, start + end]
+
+
+def _remove(key: str, text: str) -> None:
+    st.query_params[key] = [t for t in st.query_params.get_all(key) if t != text]
+
+
+def _line(key: str, text: str, words: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"od-item-{key}-{abs(hash(text))}"):
+        with st.container(width="stretch"):
+            shell.html(Markup('<p class="od-note"><b>{}</b></p>').format(words))
+        remove: Callable[..., None] = _remove
+        st.button("Remove", key=f"remove_{key}_{text}", on_click=remove, args=(key, text), type="tertiary")

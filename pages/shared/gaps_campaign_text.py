@@ -1,0 +1,133 @@
+"""Sentences about campaigns, each computed from the plan or the saved campaign that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.acquisition import Campaign, Request
+from core.operators import RankResult
+from core.storage import CampaignContent, SavedCampaign, SavedTable
+from pages.shared.gaps_controls import fixed
+from pages.shared.markup import Text, code, fill, join, mark, strong
+
+
+def several(n: int, one: str, more: str = "") -> str:
+    """A count with its noun: "1 slice", "40 slices"."""
+    return f"{n:,} {one if n == 1 else more or one + 's'}"
+
+
+def number(x: float) -> str:
+    """A cost: whole where it is whole, else as many digits as it has."""
+    return f"{x:,.0f}" if x == int(x) else f"{x:,.10g}" if abs(x) < 1000 else f"{x:,.2f}"
+
+
+def headline(c: Campaign) -> Text:
+    """What the plan is and what it may find."""
+    if not len(c):
+        return fill("Nothing can be planned: {why}.", why=_why_empty(c))
+    samples = int(c.samples.sum())
+    return fill(
+        "Test {n} with {m}: {f} of them would fail if the scorer's estimates were right.",
+        n=mark(several(len(c), "slice")),
+        m=several(samples, "sample"),
+        f=mark(f"{c.expected_failures:,.0f}"),
+    )
+
+
+def _why_empty(c: Campaign) -> str:
+    if not c.considered:
+        return "no slice is missing under this filter"
+    s = c.skipped
+    if s.scheduled == c.considered:
+        return f"other campaigns have all {c.considered:,} slices"
+    if c.cheapest is not None and c.cheapest > c.request.budget:
+        return f"the cheapest slice takes {number(c.cheapest)} {_unit(c.request)}, the budget is {number(c.request.budget)}"
+    return "the quotas leave no room for a single slice"
+
+
+def _unit(r: Request) -> str:
+    return {"slices": "slices", "samples": "samples", "cost": "units of cost"}[r.kind]
+
+
+def provenance(table: SavedTable, result: RankResult, c: Campaign) -> Text:
+    """From what the plan was made, and what its numbers are."""
+    ranking = result.ranking
+    cut = c.considered < c.candidates
+    parts = [
+        f"Chosen in rank order from {'the best ' if cut else 'all '}{c.considered:,}"
+        + (f" of {c.candidates:,}" if cut else "")
+        + " missing slices"
+    ]
+    if ranking.where:
+        parts[0] += f" (fixed: {fixed(tuple(ranking.where.items()))})"
+    parts.append("Expected failures are samples × ε̂, the scorer's estimate of the error rate, not a measurement")
+    if table.n_assumed:
+        parts.append("n of the tested slices was assumed, not counted")
+    end = fill("Table {t}, ODD {o}, {m} similarity", t=code(table.digest[:6]), o=code(ranking.odd.hash[:6]), m=ranking.similarity["mode"])
+    return fill("{parts}.", parts=join([*parts, end], ". "))
+
+
+def left_out(c: Campaign) -> list[tuple[str, int, str]]:
+    """Reason, number of slices and explanation for what was not taken; reasons that hold for none are left out."""
+    s = c.skipped
+    rows = [
+        ("Scheduled", s.scheduled, "other campaigns of this ODD have them"),
+        ("Quota", s.quota, "one more would break a quota"),
+        ("Room kept", s.reserved, "there was room, but it was kept for slices of a worse rank that fill an at-least quota"),
+        ("Budget", s.budget, "more than what was left of the budget"),
+    ]
+    return [r for r in rows if r[1]]
+
+
+def progress(x: SavedCampaign) -> str:
+    """Where the slices of a campaign stand, such as "38 planned, 2 acquired"."""
+    return ", ".join(f"{n:,} {k}" for k, n in x.counts.items() if n)
+
+
+def opened(content: CampaignContent) -> Text:
+    """How far a saved campaign is."""
+    x = content.saved
+    kept = x.slices - x.counts["dropped"]
+    dropped = f"; {several(x.counts['dropped'], 'slice')} dropped" if x.counts["dropped"] else ""
+    if not kept:
+        return fill("{name}: every slice was dropped.", name=mark(x.name))
+    return fill(
+        "{name}: {e} of {n} evaluated, {a} more acquired, {p} still planned{d}.",
+        name=mark(x.name),
+        e=f"{x.counts['evaluated']:,}",
+        n=several(kept, "slice"),
+        a=f"{x.counts['acquired']:,}",
+        p=f"{x.counts['planned']:,}",
+        d=dropped,
+    )
+
+
+def opened_provenance(content: CampaignContent, table: SavedTable) -> Text:
+    """When and from what a saved campaign was made."""
+    x, manifest = content.saved, content.manifest
+    request = Request.from_dict(manifest["campaign"]["request"])
+    failures = sum(s.planned.samples * s.planned.eps_hat for s in content.slices)
+    return fill(
+        "Saved {at} UTC, {m}, cost {c}, {f} failing samples expected (samples × ε̂ as estimated then). {asked}. "
+        "Made from the table {t} {d}, ODD {o}, {s} similarity.",
+        at=f"{x.created_at:%Y-%m-%d %H:%M}",
+        m=several(x.samples, "sample"),
+        c=number(x.cost),
+        f=f"{failures:,.0f}",
+        asked=asked(request, manifest),
+        t=strong(table.name),
+        d=code(table.digest[:6]),
+        o=code(x.odd_hash[:6]),
+        s=manifest["similarity"]["mode"],
+    )
+
+
+def asked(r: Request, manifest: Mapping[str, Any]) -> str:
+    """A request in words."""
+    each = f"{r.samples:,} samples each" if r.samples else f"an interval of {r.width:g} at an error of {r.rate:g}"
+    costs = f", costs {', '.join(map(str, r.factors))}" if r.factors else ""
+    quotas = f", quotas {', '.join(map(str, r.quotas))}" if r.quotas else ""
+    where = manifest.get("filter") or {}
+    fixed_ = f", fixed {fixed(tuple((d, tuple(v)) for d, v in where.items()))}" if where else ""
+    return f"Asked for: at most {number(r.budget)} {_unit(r)}, {each}{costs}{quotas}{fixed_}"

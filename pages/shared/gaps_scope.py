@@ -1,0 +1,121 @@
+"""Where the Ranked gaps page looks: inside the ODD, outside it with chosen extended values, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import get_args
+
+import streamlit as st
+
+from core.odd import Odd
+from core.odd.rules import implausible_rules
+from core.plots import named, plain
+from core.scoring import IN_ODD, Scope
+from core.scoring.scope import Kind
+
+KINDS: dict[str, str] = {"in": "In ODD", "out": "Out of ODD", "both": "Both"}
+EXTEND = "x_"
+"""Query parameter of the extended values of a dimension, with its name."""
+YES_NO = ("no", "yes")
+
+
+def extensions(odd: Odd) -> dict[str, list[str]]:
+    """Extended values of the dimensions that have some."""
+    values = {d.name: [v.name for v in d.values if v.tier == "extended"] for d in odd.dimensions}
+    return {d: v for d, v in values.items() if v}
+
+
+def allowed_words(odd: Odd) -> dict[str, Collection[str]]:
+    """What the query parameters of this part may hold."""
+    known = extensions(odd)
+    words: dict[str, Collection[str]] = {EXTEND + d: named(v).values() for d, v in known.items()}
+    return words | ({"scope": get_args(Kind), "plausible": YES_NO} if known else {"scope": ("in",)})
+
+
+def chosen_scope(odd: Odd, changed: object) -> Scope:
+    """Show the choice and return it. An ODD that declares nothing outside itself has none to make.
+
+    Args:
+        odd: The ODD.
+        changed: Called on every change.
+    """
+    known = extensions(odd)
+    if not known:
+        return IN_ODD
+    kind = st.segmented_control(
+        "Scope",
+        list(KINDS),
+        default="in",
+        required=True,
+        key="scope",
+        bind="query-params",
+        format_func=KINDS.__getitem__,
+        on_change=changed,
+        help="In ODD: slices of base values. Out of ODD: slices with at least one extended value. Both: all of them.",
+    )
+    if kind == "in":
+        return IN_ODD
+    picked = {d: tuple(st.session_state.get(EXTEND + d) or _from_address(d, v)) for d, v in known.items()}
+    count = sum(len(v) for v in picked.values())
+    with st.popover(f"Extension ({count})" if count else "Extension (all)", key="extension"):
+        st.button("All extended values", key="all_extended", on_click=_clear, args=(tuple(known), changed), disabled=not count)
+        st.caption("Values that are added to the ODD. As long as none is chosen, all are.")
+        for d, values in known.items():
+            words = named(values)
+            picked[d] = tuple(
+                st.multiselect(
+                    odd.by_name[d].label,
+                    values,
+                    key=EXTEND + d,
+                    bind="query-params",
+                    format_func=words.__getitem__,
+                    placeholder="None" if count else "All",
+                    on_change=changed,
+                )
+            )
+    extend = {d: v for d, v in picked.items() if v} or {d: tuple(v) for d, v in known.items()}
+    return Scope(kind, extend)
+
+
+def plausible_only(odd: Odd, scope: Scope, changed: object) -> bool:
+    """Show the switch of the rules of the ODD where there are some, and return it."""
+    rules = implausible_rules(odd)
+    if not rules or not scope.outside:
+        return False
+    word = st.segmented_control(
+        "Leave out implausible",
+        YES_NO,
+        default="no",
+        required=True,
+        key="plausible",
+        bind="query-params",
+        on_change=changed,
+        help=f"The ODD has {len(rules)} rules on combinations that hardly occur: " + " ".join(r.reason for r in rules),
+    )
+    return word == "yes"
+
+
+def in_words(odd: Odd, scope: Scope) -> str:
+    """The extension in words, such as "all 63 extended values" or "dusk, dawn (time)"."""
+    known = extensions(odd)
+    if all(scope.extend.get(d) == tuple(v) for d, v in known.items()):
+        return f"all {sum(map(len, known.values())):,} extended values"
+    parts = []
+    for d, values in scope.extend.items():
+        whole = len(values) == len(known.get(d, ())) and len(values) > 1
+        listed = f"all {len(values)}" if whole else ", ".join(map(plain, values))
+        parts.append(f"{plain(d)}: {listed}")
+    return "; ".join(parts)
+
+
+def _from_address(dimension: str, values: list[str]) -> list[str]:
+    """What a link asks for, in the run that opens it, before the widget has read it."""
+    back = {text: v for v, text in named(values).items()}
+    return [back[t] for t in st.query_params.get_all(EXTEND + dimension) if t in back]
+
+
+def _clear(dims: tuple[str, ...], changed: object) -> None:
+    for d in dims:
+        st.session_state[EXTEND + d] = []
+    if callable(changed):
+        changed()
