@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]
 
 RESAMPLES = 1_000
 CURVE_POINTS = 40
-FRONTIER_POINTS = 12
+FRONTIER_POINTS = 9
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,7 @@ class Comparison:
     Attributes:
         rows: By budget, then by method.
         curves: Regret and ILD of each method at many budgets.
-        frontier: Ridge under rising diversity floors at `frontier_k`.
-        frontier_k: The budget of the frontier, None where every budget is saturated.
+        frontier: Ridge under rising diversity floors, at each budget below U.
         listings: The lists by method.
         size: U.
         mean_risk: Mean oracle risk of the candidates.
@@ -131,7 +130,6 @@ class Comparison:
     rows: tuple[Row, ...]
     curves: tuple[Point, ...]
     frontier: tuple[Point, ...]
-    frontier_k: int | None
     listings: dict[str, Listing]
     size: int
     mean_risk: float
@@ -147,7 +145,6 @@ def compare(
     methods: Sequence[Method],
     *,
     resamples: int = RESAMPLES,
-    frontier_k: int | None = None,
     curves: bool = True,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -158,7 +155,6 @@ def compare(
         oracle: Risk of the candidates.
         methods: Which; the reference is needed for differences.
         resamples: Bootstrap draws; 0 makes no intervals.
-        frontier_k: Budget of the frontier; by default the middle one of those below U.
         curves: Whether curves and frontier are wanted.
         progress: Called with steps done and in all.
     """
@@ -175,21 +171,19 @@ def compare(
             notes.append(f"{m.label}: {listings[m.name].note}")
     if progress is not None:
         progress(len(methods), steps)
-    draws = _draws(oracle, listings, [k for k in task.budgets if k < task.size], resamples, task.number)
+    open_budgets = [k for k in task.budgets if k < task.size]
+    draws = _draws(oracle, listings, open_budgets, resamples, task.number)
     rows = [_row(task, oracle.risk, m, listings, k, draws) for k in task.budgets for m in methods]
     if progress is not None:
         progress(len(methods) + 1, steps)
-    open_budgets = [k for k in task.budgets if k < task.size]
-    chosen = frontier_k if frontier_k is not None else open_budgets[len(open_budgets) // 2] if open_budgets else None
     lines = [p for m in methods for p in _curve(task, oracle.risk, m, listings[m.name])] if curves else []
-    frontier = () if not curves or chosen is None or chosen >= task.size else ridge_frontier(task, oracle.risk, chosen)
+    frontier = [p for k in open_budgets for p in ridge_frontier(task, oracle.risk, k)] if curves else []
     if progress is not None:
         progress(steps, steps)
     return Comparison(
         rows=tuple(rows),
         curves=tuple(lines),
         frontier=tuple(frontier),
-        frontier_k=chosen if frontier else None,
         listings=listings,
         size=task.size,
         mean_risk=float(np.sort(oracle.risk).mean()),

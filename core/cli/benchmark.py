@@ -45,7 +45,6 @@ def compare(
     observed: Annotated[int, typer.Option("--observed", help="Slices of each synthetic seed table.")] = 300,
     resamples: Annotated[int, typer.Option("--bootstrap", min=0, help="Draws of the oracle behind the intervals; 0 makes none.")] = 1000,
     number: Annotated[int, typer.Option("--seed", min=0, help="Seeds chance and bootstrap.")] = 0,
-    frontier_k: Annotated[int, typer.Option("--frontier-k", help="Budget of the frontier of regret and diversity.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", help="Write the figures to this .csv or .json file.")] = None,
     as_json: o.AsJson = False,
 ) -> None:
@@ -82,7 +81,6 @@ def compare(
         allow_shared=allow_shared,
         resamples=resamples,
         number=number,
-        frontier_k=frontier_k or None,
         **common,
     )
     if out is not None:
@@ -171,11 +169,9 @@ def print_benchmark(result: BenchmarkResult, notes: list[str]) -> None:
             say(f"  {r.label:<24} {r.regret:8.4f}  {_range(r.low, r.high):<14} {r.ild:5.3f}  {_against(r):<26} {r.native:8,}")
     say()
     say(c.how)
-    if c.frontier_k is not None:
-        say(
-            f"Frontier at K = {c.frontier_k:,}, ridge under rising floors (regret at ILD): "
-            + ", ".join(_point(p.regret, p.ild) for p in c.frontier)
-        )
+    for k in dict.fromkeys(p.k for p in c.frontier):
+        points = ", ".join(f"{p.regret:.3f} at {p.ild:.3f}" for p in c.frontier if p.k == k)
+        say(f"Ridge under rising floors, regret at ILD, K = {k:,}: {points}.")
     _print_paper_style(c.rows)
 
 
@@ -196,10 +192,6 @@ def _against(r: Row) -> str:
         return ""
     told = _range(r.difference_low, r.difference_high, "+")
     return f"{r.difference:+.4f}" + (f" ({told})" if told else "")
-
-
-def _point(regret: float, ild: float) -> str:
-    return f"{regret:.3f} at {ild:.3f}"
 
 
 def print_suite(result: SuiteResult) -> None:

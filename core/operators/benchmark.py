@@ -59,7 +59,6 @@ def benchmark(
     scope: Literal["in", "out"] = "in",
     allow_shared: bool = False,
     resamples: int = RESAMPLES,
-    frontier_k: int | None = None,
     number: int = 0,
     curves: bool = True,
     progress: Progress | None = None,
@@ -77,7 +76,6 @@ def benchmark(
         scope: "in" ranks slices of the ODD (analysis 1), "out" those outside it (analysis 2).
         allow_shared: Go on although the tables share samples.
         resamples: Bootstrap draws.
-        frontier_k: Budget of the frontier.
         number: Seeds chance and bootstrap.
         curves: Whether curves and frontier are wanted.
         progress: Called with work done and in all.
@@ -99,7 +97,7 @@ def benchmark(
         )
     task, found = task_of(seed.table, oracle.table, params, settings, mode, ks, scope, number, progress)
     risk = _risk(oracle, found)
-    result = compare(task, risk, chosen, resamples=resamples, frontier_k=frontier_k, curves=curves, progress=progress)
+    result = compare(task, risk, chosen, resamples=resamples, curves=curves, progress=progress)
     notes = (*_notes(seed, oracle, shared), *left_out, *result.notes)
     return BenchmarkResult(task, risk, result, found, shared, notes, _manifest(seed, oracle, task, chosen, shared, resamples))
 

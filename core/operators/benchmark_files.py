@@ -50,7 +50,6 @@ def benchmark_object(result: BenchmarkResult) -> dict[str, Any]:
         "shared_samples": result.shared,
         "curves": [_point(p) for p in c.curves],
         "frontier": [asdict(p) for p in c.frontier],
-        "frontier_k": c.frontier_k,
         "intervals": c.how,
         "notes": list(result.notes),
         "manifest": result.manifest,

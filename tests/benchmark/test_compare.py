@@ -97,7 +97,8 @@ def test_beyond_the_candidates_everything_is_saturated(odd, make_table, make_tas
         if row.saturated:
             assert (row.regret, row.low, row.high, row.difference) == (0.0, None, None, None)
     everything = compare(make_task(task.seed, (5,)), oracle, FAST, resamples=20)
-    assert everything.frontier == () and everything.frontier_k is None
+    assert everything.frontier == ()
+    assert {p.k for p in result.frontier} == {2}
     assert all(r.saturated for r in everything.rows)
 
 
