@@ -31,6 +31,7 @@ class RankOptions:
     extend: Sequence[str] = ()
     plausible_only: bool = False
     time_limit: float | None = None
+    floor: float | None = None
 
     def rank(self, prepared: operators.Prepared, report: CheckReport, top: int | None) -> RankResult:
         """Ranks a checked table."""
@@ -44,6 +45,7 @@ class RankOptions:
             scope=make_scope(report.odd, self.scope, self.extend),
             plausible_only=self.plausible_only,
             time_limit=self.time_limit,
+            floor=self.floor,
             source=operators.source_of(prepared, report),
         )
 
@@ -86,6 +88,9 @@ def _rank_options(
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", help="Seconds for the search of a large space; it then says how exact it is.")
     ] = None,
+    floor: Annotated[
+        float | None, typer.Option("--min-ild", help="Keep the diversity of the list (ILD) at least here, by exchanging slices.")
+    ] = None,
 ) -> RankOptions:
     """The options of every command that ranks, gathered."""
     params = ScoringParameters(
@@ -103,7 +108,7 @@ def _rank_options(
         risk,  # type: ignore[arg-type]
         shrink,
     )
-    return RankOptions(params, similarity, where or (), scope, extend or (), plausible_only, time_limit)
+    return RankOptions(params, similarity, where or (), scope, extend or (), plausible_only, time_limit, floor)
 
 
 def ranks(command: Callable[..., None]) -> Callable[..., None]:

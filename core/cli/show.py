@@ -48,6 +48,22 @@ def print_ranking(prepared: Prepared, report: CheckReport, result: RankResult, o
         f"{report.accepted:,} of {report.rows:,} rows, {report.rejected.size:,} rejected; {search.observed:,} slices observed, "
         f"{search.candidates:,} of {search.space:,} missing; {ranking.similarity['mode']} similarity; {search.seconds:.2f} s."
     )
+    if ranking.scope.outside:
+        n = sum(map(len, ranking.scope.extend.values()))
+        say(f"Scope {ranking.scope.kind}: {n:,} extended values in {', '.join(ranking.scope.extend)}.")
+    if search.implausible:
+        say(f"{search.implausible:,} slices are called implausible by the ODD and left out.")
+    if not search.complete:
+        say(f"Not exact: the search was stopped; no slice left out scores more than the last one here plus {search.gap:.2g}.")
+    if ranking.diversity is not None:
+        d = ranking.diversity
+        say(
+            f"ILD {d.after:.4f} (floor {d.floor:g}, {'kept' if d.reached else 'not reached'}; {d.before:.4f} without it): "
+            f"{d.swaps:,} of the best {len(ranking):,} gave way to others among the best {d.pool:,}."
+        )
+    if ranking.evidence.shrinkage is not None:
+        s = ranking.evidence.shrinkage
+        say(f"Errors are shrunk towards {s.mean:.1%} as by {s.strength:.1f} samples.")
     if ranking.evidence.provisional.any():
         weak = int(ranking.evidence.provisional.sum())
         say(f"{weak:,} observed slices have fewer than {ranking.evidence.threshold} samples (provisional); they count as observed.")
@@ -58,9 +74,12 @@ def print_ranking(prepared: Prepared, report: CheckReport, result: RankResult, o
         say("No slice is missing under this filter: everything in it was tested.")
     for e in result.explanations()[:SHOWN]:
         why = e.decisive
-        because = (
-            f"beside a slice that fails {why.error:.0%} (n = {why.n}, similarity {why.similarity:.2f})" if why else "no failing neighbour"
-        )
+        if e.contributions:
+            because = f"predicted to fail {e.raw_error:.0%}"
+        elif why:
+            because = f"beside a slice that fails {why.measured:.0%} (n = {why.n}, similarity {why.similarity:.2f})"
+        else:
+            because = "no failing neighbour"
         say(f"{e.rank:4d}  {e.phi:.4f}  {', '.join(e.values.values())}: {because}")
     if len(ranking) > SHOWN:
         say(f"      and {len(ranking) - SHOWN:,} more.")

@@ -86,6 +86,7 @@ def rank(
     source: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    floor: float | None = None,
 ) -> RankResult:
     """Ranks missing slices.
 
@@ -102,6 +103,7 @@ def rank(
         source: What is known of the input (file name, SHA-256, counts), for the manifest.
         progress: Called with work done and in all.
         cancel: Asked now and then; True stops the search of a large space.
+        floor: Least ILD of the list; slices give way to more different ones until it is kept.
 
     Raises:
         InputError: See `core.scoring.rank_missing`.
@@ -121,6 +123,7 @@ def rank(
         time_limit=time_limit,
         progress=progress,
         cancel=cancel,
+        floor=floor,
     )
     return RankResult(ranking, manifest(seed, ranking, reason, top, source or {}, [r.reason for r in rules]))
 
@@ -149,6 +152,7 @@ def manifest(
         "text": {"template": TEMPLATE, "example": example[0] if example else ""},
         "scope": ranking.scope.as_dict(),
         "filter": {k: list(v) for k, v in ranking.where.items()},
+        "diversity": asdict(ranking.diversity) if ranking.diversity else None,
         "implausible_rules": list(rules),
         "shrinkage": asdict(evidence.shrinkage) if evidence.shrinkage else None,
         "top": top,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +13,13 @@ import numpy.typing as npt
 from core.errors import InputError
 from core.odd import Codes, Odd, SliceSpace
 from core.odd.rules import Rule, count_space, hit_by_any
+from core.scoring.diversity import ild, keep_ild
 from core.scoring.evidence import Evidence, gather_evidence
 from core.scoring.exposure import Floats, Marginals, Rarity, marginals, rarity_of
 from core.scoring.neighbours import Index
 from core.scoring.parameters import ScoringParameters
 from core.scoring.scope import IN_ODD, Scope
-from core.scoring.scorer import Scorer, quantised
+from core.scoring.scorer import SCALE, Scorer, quantised
 from core.scoring.search import Cancel, Found, Progress, top_k
 from core.scoring.search.problem import is_member
 from core.seed_table import SeedTable
@@ -31,6 +32,9 @@ MAX_CANDIDATES = 5_000_000
 """Largest space that is enumerated."""
 ENUMERATED = 20_000
 """Spaces of at most so many slices are enumerated even where a search could do."""
+POOLS, LEAST_POOL = (20, 200), 5_000
+"""A list that keeps a diversity floor is chosen from the best so many times its length, more where that is too few, and from no fewer
+than `LEAST_POOL`."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,26 @@ class Search:
     gap: float = 0.0
 
 
+@dataclass(frozen=True)
+class Diversity:
+    """A list that keeps a diversity floor: some of the best slices gave way to others.
+
+    Attributes:
+        floor: Least ILD asked for.
+        before, after: ILD of the K best, and of the list.
+        swaps: Slices that stand in for ones with a better score.
+        reached: Whether `after` is at least the floor.
+        pool: Slices that were chosen from, the best ones of the ranking.
+    """
+
+    floor: float
+    before: float
+    after: float
+    swaps: int
+    reached: bool
+    pool: int
+
+
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """The best K missing slices, rank 1 first; arrays have K rows.
@@ -74,6 +98,7 @@ class Ranking:
         dims: Positions of the dimensions that are compared and written out: the active ones, outside the ODD all.
         where: The filter on candidates, value names per dimension.
         ridge: What predicts the error where the parameters say so, else None.
+        diversity: What a diversity floor did to the list, None without one.
         search: Size of the search.
         ids, codes: The slices, (K,) and (K, D).
         phi, w_rare, w_nb, eps_hat, exposure: Scores, (K,).
@@ -100,7 +125,7 @@ class Ranking:
     neighbours: Index
     similarities: Units
     ridge: RidgeModel | None = None
-    extras: dict[str, Any] = field(default_factory=dict)
+    diversity: Diversity | None = None
 
     @property
     def odd(self) -> Odd:
@@ -173,6 +198,7 @@ def rank_missing(
     time_limit: float | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    floor: float | None = None,
 ) -> Ranking:
     """Ranks missing slices by phi(s) = w_rare(s) w_nb(s) (SliceNav, Eq. 3-8).
 
@@ -191,6 +217,7 @@ def rank_missing(
         time_limit: Seconds for a search; None lets it end.
         progress: Called with slices settled and in all.
         cancel: Asked now and then; True stops a search with what it has.
+        floor: Least ILD of the list (needs `top`): slices give way to more different ones until it is kept.
 
     Raises:
         InputError: No evidence, a filter that names nothing, or a space too large for what was asked.
@@ -202,22 +229,44 @@ def rank_missing(
     evidence = gather_evidence(seed, params, scope)
     space = candidate_space(odd, filters, scope)
     scorer = make_scorer(evidence, params, similarity, scope, values)
-    searchable = top is not None and (isinstance(similarity, SimilarityTables) or scorer.ridge is not None)
-    if searchable and top is not None and space.size > max(ENUMERATED, 2 * top):
-        found = top_k(
+    if floor is not None and (top is None or not 0 <= floor <= 1):
+        raise InputError(f"A diversity floor is a number from 0 to 1 for a list of a given length; got {floor} for {top or 'all'}.")
+    searchable = isinstance(similarity, SimilarityTables) or scorer.ridge is not None
+
+    def first(wanted: int | None) -> Found:
+        if wanted is None or not searchable or space.size <= max(ENUMERATED, 2 * wanted):
+            return _enumerated(scorer, space, wanted, scope.kind == "out", rules, progress)
+        return top_k(
             scorer,
             space,
-            top,
+            wanted,
             need_outside=scope.kind == "out",
             rules=rules,
             time_limit=time_limit,
             progress=progress,
             cancel=cancel,
         )
+
+    diversity = None
+    if floor is None or top is None:
+        found = first(top)
+        codes = found.codes
     else:
-        found = _enumerated(scorer, space, top, scope.kind == "out", rules, progress)
+        found, codes, diversity = _kept(first, top, floor, scope.dims(odd))
     search = _search(odd, space, scope, evidence.observed, rules, found, time.perf_counter() - start)
-    return _ranking(scorer, scope, filters, search, found.codes)
+    return _ranking(scorer, scope, filters, search, codes, diversity)
+
+
+def _kept(first: Callable[[int], Found], top: int, floor: float, dims: Sequence[int]) -> tuple[Found, Codes, Diversity]:
+    """A list that keeps a floor, from a pool that grows where it must; the search behind it, and what the floor did."""
+    for factor in POOLS:
+        found = first(max(factor * top, LEAST_POOL))
+        by_id = np.argsort(found.ids)
+        codes = found.codes[by_id]
+        kept = keep_ild(codes, found.q[by_id] / SCALE, top, floor, dims)
+        if kept.reached or len(codes) < factor * top or not found.complete:
+            break
+    return found, codes[kept.order], Diversity(floor, ild(found.codes[:top], dims), kept.ild, kept.swaps, kept.reached, len(codes))
 
 
 def _enumerated(scorer: Scorer, space: SliceSpace, top: int | None, need_outside: bool, rules: Sequence[Rule], progress: Any) -> Found:
@@ -272,7 +321,9 @@ def _search(odd: Odd, space: SliceSpace, scope: Scope, observed: SeedTable, rule
     )
 
 
-def _ranking(scorer: Scorer, scope: Scope, where: dict[str, tuple[str, ...]], search: Search, codes: Codes) -> Ranking:
+def _ranking(
+    scorer: Scorer, scope: Scope, where: dict[str, tuple[str, ...]], search: Search, codes: Codes, diversity: Diversity | None
+) -> Ranking:
     odd, s = scorer.evidence.observed.odd, scorer.details(codes)
     return Ranking(
         evidence=scorer.evidence,
@@ -294,4 +345,5 @@ def _ranking(scorer: Scorer, scope: Scope, where: dict[str, tuple[str, ...]], se
         neighbours=s.neighbours,
         similarities=s.similarities,
         ridge=scorer.ridge,
+        diversity=diversity,
     )
