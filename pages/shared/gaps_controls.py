@@ -74,7 +74,7 @@ def ignored(odd: Odd) -> list[str]:
 def controls(seed: SeedTable) -> View:
     """Show the controls but for the parameters, side by side in the caller's container."""
     odd = seed.odd
-    scope = gaps_scope.chosen_scope(odd, first_rank)
+    scope, plausible = gaps_scope.chosen_scope(odd, first_rank)
     positions = scope.dims(odd)
     dims = [odd.names[k] for k in positions]
     labels = {d.name: d.label for d in odd.dimensions}
@@ -99,7 +99,6 @@ def controls(seed: SeedTable) -> View:
         "Columns", rest, rest.index(usual_column), key="columns", bind="query-params", format_func=labels.__getitem__, width=156
     )
     where = filters(odd, dims, scope)
-    plausible = gaps_scope.plausible_only(odd, scope, first_rank)
     return View(None if mode == usual.mode else mode, mode, top, rows, columns, where, scope, plausible)
 
 

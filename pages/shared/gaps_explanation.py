@@ -9,7 +9,7 @@ from core.odd import Odd
 from core.plots import RARE, exposure_strip, plain
 from core.scoring import Contribution, Explanation, Neighbour, Ranking, ValueExposure
 from pages.shared import shell
-from pages.shared.gaps_text import caveats, unseen_values, value_names
+from pages.shared.gaps_text import caveats, more_common, value_names
 from pages.shared.markup import Text, arithmetic, chip, fill, join, strong, table, tags
 
 _LONGEST = 15
@@ -25,8 +25,7 @@ def show(e: Explanation, ranking: Ranking) -> None:
             shell.note(f"It has {e.samples:,} samples, fewer than {ranking.evidence.threshold:,}, and was set to count as missing.")
         shell.section("Exposure", f"P, share of samples, smoothed; under {RARE:g} in orange")
         st.altair_chart(exposure_strip(e.exposures, shell.dark()), width="content", key="strip")
-        for text in unseen_values(ranking.odd, e):
-            shell.note(text)
+        _unseen(e, ranking.odd)
         if e.contributions:
             _effects(e)
         _neighbours(e, ranking.odd)
@@ -37,6 +36,23 @@ def show(e: Explanation, ranking: Ranking) -> None:
             shell.note(fill("{head} {text}", head=strong("Why not higher?"), text=e.why_not_higher))
         for text in caveats(ranking):
             shell.note(text)
+
+
+def _unseen(e: Explanation, odd: Odd) -> None:
+    """How the values that were never seen got their probability."""
+    unseen = [x for x in e.exposures if x.extended and not x.count]
+    if not unseen:
+        return
+    if any(x.star for x in unseen):
+        shell.section("Never seen", "P is that of the most similar value seen, × sim × β")
+        rows = [[plain(x.value), plain(x.star), f"{x.star_p:.6f}", f"{x.similarity:.6f}", f"{x.p:.6f}"] for x in unseen]
+        shell.html(table(["Value", "most similar seen", "its P", "sim", "P"], rows, right=(2, 3, 4)))
+    else:
+        shell.section("Never seen", "P is that of a count of zero")
+        shell.html(table(["Value", "P"], [[plain(x.value), f"{x.p:.6f}"] for x in unseen], right=(1,)))
+    text = more_common(odd, e)
+    if text:
+        shell.note(text)
 
 
 def steps(e: Explanation) -> list[tuple[Text, Text, Text]]:
@@ -67,12 +83,8 @@ def _rarity(e: Explanation) -> list[tuple[Text, Text, Text]]:
         return [exposure, ("w_rare", "all slices of the space are equally rare", f"{e.w_rare:.6f}")]
     return [
         exposure,
-        ("log Π P", f"from {e.log_low:.4f} to {e.log_high:.4f} over the space", f"{e.log_product:.4f}"),
-        (
-            "w_rare",
-            f"(({e.log_high:.4f} − {e.log_product:.4f}) / ({e.log_high:.4f} − {e.log_low:.4f}))^{p['gamma']:g}".replace("− -", "+ "),
-            f"{e.w_rare:.6f}",
-        ),
+        ("log Π P", f"in the space {e.log_low:.2f} to {e.log_high:.2f}", f"{e.log_product:.6f}"),
+        ("w_rare", f"({e.log_high - e.log_product:.6f} / {e.log_high - e.log_low:.6f})^{p['gamma']:g}", f"{e.w_rare:.6f}"),
     ]
 
 

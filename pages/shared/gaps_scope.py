@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import get_args
 
 import streamlit as st
@@ -13,7 +13,7 @@ from core.plots import named, plain
 from core.scoring import IN_ODD, Scope
 from core.scoring.scope import Kind
 
-KINDS: dict[str, str] = {"in": "In ODD", "out": "Out of ODD", "both": "Both"}
+KINDS = get_args(Kind)
 EXTEND = "x_"
 """Query parameter of the extended values of a dimension, with its name."""
 YES_NO = ("no", "yes")
@@ -29,11 +29,13 @@ def allowed_words(odd: Odd) -> dict[str, Collection[str]]:
     """What the query parameters of this part may hold."""
     known = extensions(odd)
     words: dict[str, Collection[str]] = {EXTEND + d: named(v).values() for d, v in known.items()}
-    return words | ({"scope": get_args(Kind), "plausible": YES_NO} if known else {"scope": ("in",)})
+    return words | ({"scope": KINDS, "plausible": YES_NO} if known else {"scope": ("in",)})
 
 
-def chosen_scope(odd: Odd, changed: object) -> Scope:
-    """Show the choice and return it. An ODD that declares nothing outside itself has none to make.
+def chosen_scope(odd: Odd, changed: Callable[[], None]) -> tuple[Scope, bool]:
+    """Show the choice; returns the scope, and whether implausible combinations are left out.
+
+    An ODD that declares nothing outside itself leaves nothing to choose.
 
     Args:
         odd: The ODD.
@@ -41,49 +43,47 @@ def chosen_scope(odd: Odd, changed: object) -> Scope:
     """
     known = extensions(odd)
     if not known:
-        return IN_ODD
+        return IN_ODD, False
     kind = st.segmented_control(
         "Scope",
-        list(KINDS),
+        KINDS,
         default="in",
         required=True,
         key="scope",
         bind="query-params",
-        format_func=KINDS.__getitem__,
         on_change=changed,
-        help="In ODD: slices of base values. Out of ODD: slices with at least one extended value. Both: all of them.",
+        help="in: slices inside the ODD. out: slices outside it, with at least one extended value. both: all of them.",
     )
     if kind == "in":
-        return IN_ODD
-    picked = {d: tuple(st.session_state.get(EXTEND + d) or _from_address(d, v)) for d, v in known.items()}
+        return IN_ODD, False
+    picked: dict[str, Sequence[str]] = {d: st.session_state.get(EXTEND + d) or _from_address(d, v) for d, v in known.items()}
     count = sum(len(v) for v in picked.values())
     with st.popover(f"Extension ({count})" if count else "Extension (all)", key="extension"):
         st.button("All extended values", key="all_extended", on_click=_clear, args=(tuple(known), changed), disabled=not count)
         st.caption("Values that are added to the ODD. As long as none is chosen, all are.")
         for d, values in known.items():
             words = named(values)
-            picked[d] = tuple(
-                st.multiselect(
-                    odd.by_name[d].label,
-                    values,
-                    key=EXTEND + d,
-                    bind="query-params",
-                    format_func=words.__getitem__,
-                    placeholder="None" if count else "All",
-                    on_change=changed,
-                )
+            picked[d] = st.multiselect(
+                odd.by_name[d].label,
+                values,
+                key=EXTEND + d,
+                bind="query-params",
+                format_func=words.__getitem__,
+                placeholder="None" if count else "All",
+                on_change=changed,
             )
-    extend = {d: v for d, v in picked.items() if v} or {d: tuple(v) for d, v in known.items()}
-    return Scope(kind, extend)
+        plausible = _plausible_only(odd, changed)
+    extend = {d: tuple(v) for d, v in picked.items() if v} or {d: tuple(v) for d, v in known.items()}
+    return Scope(kind, extend), plausible
 
 
-def plausible_only(odd: Odd, scope: Scope, changed: object) -> bool:
-    """Show the switch of the rules of the ODD where there are some, and return it."""
+def _plausible_only(odd: Odd, changed: Callable[[], None]) -> bool:
+    """Show the switch of the rules of the ODD where there are some."""
     rules = implausible_rules(odd)
-    if not rules or not scope.outside:
+    if not rules:
         return False
     word = st.segmented_control(
-        "Leave out implausible",
+        "Leave out implausible combinations",
         YES_NO,
         default="no",
         required=True,
@@ -92,7 +92,7 @@ def plausible_only(odd: Odd, scope: Scope, changed: object) -> bool:
         on_change=changed,
         help=f"The ODD has {len(rules)} rules on combinations that hardly occur: " + " ".join(r.reason for r in rules),
     )
-    return word == "yes"
+    return bool(word == "yes")
 
 
 def in_words(odd: Odd, scope: Scope) -> str:
@@ -114,8 +114,7 @@ def _from_address(dimension: str, values: list[str]) -> list[str]:
     return [back[t] for t in st.query_params.get_all(EXTEND + dimension) if t in back]
 
 
-def _clear(dims: tuple[str, ...], changed: object) -> None:
+def _clear(dims: tuple[str, ...], changed: Callable[[], None]) -> None:
     for d in dims:
         st.session_state[EXTEND + d] = []
-    if callable(changed):
-        changed()
+    changed()

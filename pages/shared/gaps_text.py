@@ -179,20 +179,11 @@ def caveats(ranking: Ranking) -> list[str]:
     ]
 
 
-def unseen_values(odd: Odd, e: Explanation) -> list[str]:
-    """How the probability of each value that was never seen came about, and where it exceeds that of a value that was seen."""
-    out = []
+def more_common(odd: Odd, e: Explanation) -> str:
+    """Which values that were never seen count as more common than values that were, "" if none does."""
+    parts = []
     for x in e.exposures:
-        if not x.extended or x.count:
-            continue
-        name = value_name(odd, x.dimension, x.value)
-        if x.star:
-            text = f"{name} was never seen; the most similar value seen is {plain(x.star)}, similarity {x.similarity:.3f}."
-        else:
-            text = f"{name} was never seen; it gets the probability of a count of zero."
         if x.rarer:
             few = ", ".join(map(plain, x.rarer[:3])) + (f" and {len(x.rarer) - 3} more" if len(x.rarer) > 3 else "")
-            verb = "has" if len(x.rarer) == 1 else "have"
-            text += f" So it counts as more common than {few}, which {'was' if verb == 'has' else 'were'} seen and {verb} a smaller P."
-        out.append(text)
-    return out
+            parts.append(f"{value_name(odd, x.dimension, x.value)} than {few}")
+    return f"Though never seen, these count as more common than values that were: {'; '.join(parts)}." if parts else ""
