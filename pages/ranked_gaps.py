@@ -35,7 +35,8 @@ try:
         params = parameters(view.scope.outside)
         agreement(current, params, view)
         waiting.size = view.scope.space(seed.odd).size
-    result = results.ranking(current, params, view.mode, view.top, view.where, waiting.show, view.scope, view.plausible_only)
+    asked = (view.scope, view.plausible_only, view.floor)
+    result = results.ranking(current, params, view.mode, view.top, view.where, waiting.show, *asked)
 except OddysseyError as e:
     waiting.clear()
     with top:

@@ -52,6 +52,20 @@ class DimensionDoc(_Strict):
     extendable: bool = True
 
 
+class RuleDoc(_Strict):
+    """A combination that hardly occurs: a slice with one of the values of every dimension named."""
+
+    reason: str = Field(min_length=1)
+    all_of: dict[str, list[str]] = Field(min_length=1)
+
+
+class ImplausibleDoc(_Strict):
+    """Rules on combinations; they count only where a user turns them on."""
+
+    enabled_by_default: bool = False
+    rules: list[RuleDoc] = []
+
+
 class OddDoc(_Strict):
     """The whole document; the last four fields are read by the controller and the plausibility rules."""
 
@@ -61,7 +75,7 @@ class OddDoc(_Strict):
     notes: list[str] = []
     unsupported_terms: dict[str, str] = {}
     proxies: list[dict[str, Any]] = []
-    implausible: dict[str, Any] = {}
+    implausible: ImplausibleDoc | None = None
 
 
 class _Loader(yaml.BaseLoader):
@@ -89,7 +103,10 @@ def load_yaml(text: str, source: str = "own") -> Odd:
         raise InputError(f"The ODD is not valid YAML. {line}{getattr(e, 'problem', None) or e}.") from e
     if not isinstance(data, dict):
         raise InputError('The ODD must be a mapping with the key "dimensions"; see the download of the built-in one for an example.')
-    return from_document(data, source)
+    odd = from_document(data, source)
+    if problems := _rule_problems(odd):
+        raise InputError(f"The rules on implausible combinations name {len(problems)} thing(s) that the ODD does not declare.", problems)
+    return odd
 
 
 def from_document(data: dict[str, Any], source: str = "own") -> Odd:
@@ -116,10 +133,27 @@ def from_document(data: dict[str, Any], source: str = "own") -> Odd:
         )
         for name, d in doc.dimensions.items()
     )
-    extras = {k: v for k in ("notes", "unsupported_terms", "proxies", "implausible") if (v := getattr(doc, k))}
+    # As they were written, so that the hash of the ODD is that of its text.
+    extras = {k: data[k] for k in ("notes", "unsupported_terms", "proxies", "implausible") if data.get(k)}
     odd = Odd(name=doc.name, version=doc.version, dimensions=dims, extras=extras, source=source)
     odd.codec  # noqa: B018 (numbers the slices now, so that a vocabulary beyond 2^63 is refused here)
     return odd
+
+
+def _rule_problems(odd: Odd) -> list[Problem]:
+    """Dimensions and values of the rules that the ODD does not declare: such a rule would never hit."""
+    out = []
+    for i, rule in enumerate(odd.extras.get("implausible", {}).get("rules", ())):
+        for name, values in rule["all_of"].items():
+            place = f"implausible.rules[{i}].all_of"
+            if name not in odd.by_name:
+                out.append(Problem(None, place, name, ", ".join(odd.names)))
+                continue
+            known = list(odd.by_name[name].by_name)
+            if not values:
+                out.append(Problem(None, f"{place}.{name}", "no value", ", ".join(known)))
+            out += [Problem(None, f"{place}.{name}", v, ", ".join(known)) for v in values if v not in known]
+    return out
 
 
 def _value_problems(name: str, d: DimensionDoc) -> list[Problem]:

@@ -142,7 +142,11 @@ class Odd:
         if set(names) == set(self.names):
             return self
         keep = tuple(d for d in self.dimensions if d.name in set(names))
-        return replace(self, name=f"{self.name}[{','.join(d.name for d in keep)}]", dimensions=keep)
+        extras = dict(self.extras)
+        if rules := extras.get("implausible", {}).get("rules"):
+            inside = [r for r in rules if set(r["all_of"]) <= {d.name for d in keep}]
+            extras["implausible"] = {**extras["implausible"], "rules": inside}
+        return replace(self, name=f"{self.name}[{','.join(d.name for d in keep)}]", dimensions=keep, extras=extras)
 
     def with_values(self, added: Mapping[str, Sequence[str]]) -> Odd:
         """The same ODD with further base values, under a new hash.

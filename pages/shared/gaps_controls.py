@@ -17,6 +17,8 @@ from pages.shared.gaps_parameters import RANGES, WORDS, first_rank, within
 from pages.shared.results import Filter, as_filter
 
 TOPS = (20, 50, 100, 500)
+FLOOR = "ild"
+"""Query parameter of the least diversity of the list."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class View:
         where: Fixed values.
         scope: Inside the ODD, outside it, or both.
         plausible_only: Whether combinations that the ODD calls implausible are left out.
+        floor: Least ILD of the list, None for none.
     """
 
     mode: str | None
@@ -41,6 +44,7 @@ class View:
     where: Filter
     scope: Scope = IN_ODD
     plausible_only: bool = False
+    floor: float | None = None
 
 
 def ignored(odd: Odd) -> list[str]:
@@ -66,6 +70,8 @@ def ignored(odd: Odd) -> list[str]:
         asked = st.query_params.get_all(key)
         if key in allowed or key.startswith(("w_", gaps_scope.EXTEND)):
             out += [f"{key} = {v}" for v in asked if v not in allowed.get(key, ())]
+        elif key == FLOOR:
+            out += [f"{key} = {v}" for v in asked if not within(v, 0, 1)]
         elif key in RANGES:
             out += [f"{key} = {v}" for v in asked if not within(v, *RANGES[key])]
     return out
@@ -99,7 +105,22 @@ def controls(seed: SeedTable) -> View:
         "Columns", rest, rest.index(usual_column), key="columns", bind="query-params", format_func=labels.__getitem__, width=156
     )
     where = filters(odd, dims, scope)
-    return View(None if mode == usual.mode else mode, mode, top, rows, columns, where, scope, plausible)
+    return View(None if mode == usual.mode else mode, mode, top, rows, columns, where, scope, plausible, _floor())
+
+
+def _floor() -> float | None:
+    """A diversity floor, None where it is 0."""
+    now = st.session_state.get(FLOOR, st.query_params.get(FLOOR, "0"))
+    active = within(str(now), 0, 1) and float(now) > 0
+    with st.popover(f"Diversity ≥ {float(now):g}" if active else "Diversity", key="diversity"):
+        floor = st.number_input(
+            "Keep ILD at least", 0.0, 1.0, 0.0, 0.05, format="%g", key=FLOOR, bind="query-params", on_change=first_rank, width=180
+        )
+        st.caption(
+            "ILD is the mean share of dimensions in which two slices of the list differ. Slices give way to more different ones, "
+            "at a small loss of score, until the floor is kept. 0 asks for none."
+        )
+    return floor or None
 
 
 def filters(odd: Odd, dims: list[str], scope: Scope = IN_ODD) -> Filter:

@@ -44,7 +44,7 @@ def _unseen(e: Explanation, odd: Odd) -> None:
     if not unseen:
         return
     if any(x.star for x in unseen):
-        shell.section("Never seen", "P is that of the most similar value seen, × sim × β")
+        shell.section("Never seen", f"P is that of the most similar value seen, × sim × β, β = {e.parameters['beta']:g}")
         rows = [[plain(x.value), plain(x.star), f"{x.star_p:.6f}", f"{x.similarity:.6f}", f"{x.p:.6f}"] for x in unseen]
         shell.html(table(["Value", "most similar seen", "its P", "sim", "P"], rows, right=(2, 3, 4)))
     else:
@@ -70,7 +70,7 @@ def steps(e: Explanation) -> list[tuple[Text, Text, Text]]:
 def _probability(k: int, x: ValueExposure, e: Explanation) -> tuple[Text, Text, Text]:
     a, name = e.parameters["alpha"], f"P{k} {_cut(plain(x.value))}"
     if x.star:
-        return name, f"{x.star_p:.6f} × {x.similarity:.6f} × {e.parameters['beta']:g}", f"{x.p:.6f}"
+        return name, "never seen, see above", f"{x.p:.6f}"
     return name, f"({x.count:,}+{a:g}) / ({x.total:,}+{a * x.values:g})", f"{x.p:.6f}"
 
 
@@ -103,10 +103,7 @@ def _risk(e: Explanation) -> list[tuple[Text, Text, Text]]:
 
 
 def _parameters(e: Explanation) -> str:
-    p = "P = (n + α) / (N + α·|V|)"
-    if any(x.star for x in e.exposures):
-        p += ", never seen: P(v*) · sim · β, β = {beta:g}".format(**e.parameters)
-    return p + ", α = {alpha:g}, τ = {tau:g}, γ = {gamma:g}, κ = {kappa:g}".format(**e.parameters)
+    return "P = (n + α) / (N + α·|V|)" + ", α = {alpha:g}, τ = {tau:g}, γ = {gamma:g}, κ = {kappa:g}".format(**e.parameters)
 
 
 def _effects(e: Explanation) -> None:
@@ -159,10 +156,10 @@ def _neighbour(n: Neighbour, odd: Odd) -> list[Text]:
     ]
 
 
-def _measured(n: Neighbour) -> str:
+def _measured(n: Neighbour) -> Markup:
     """Interval of the measured error, and that error itself where the score rests on a shrunk one."""
     interval = f"{n.low:.0%} to {n.high:.0%}"
-    return interval if n.error == n.measured else f"measured {n.measured:.3f}, {interval}"
+    return Markup.escape(interval) if n.error == n.measured else Markup("measured {}<br>{}").format(f"{n.measured:.3f}", interval)
 
 
 def _basis(e: Explanation) -> str:

@@ -109,6 +109,13 @@ def _searched(ranking: Ranking) -> list[str]:
         out.append(f"Extension: {in_words(ranking.odd, ranking.scope)}")
     if search.implausible:
         out.append(f"{search.implausible:,} slices are called implausible by the ODD and left out")
+    if ranking.diversity is not None:
+        d = ranking.diversity
+        kept = "kept" if d.reached else "not reached"
+        out.append(
+            f"ILD {d.after:.3f} (floor {d.floor:g} {kept}; {d.before:.3f} without it): {d.swaps:,} of the best {len(ranking):,} slices "
+            f"gave way to others among the best {d.pool:,}"
+        )
     if ranking.evidence.shrinkage is not None:
         s = ranking.evidence.shrinkage
         out.append(f"Errors are shrunk towards {s.mean:.1%} as by {s.strength:.1f} samples")

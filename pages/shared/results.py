@@ -34,6 +34,7 @@ def ranking(
     show: Callable[[Job], None] | None = None,
     scope: Scope = IN_ODD,
     plausible_only: bool = False,
+    floor: float | None = None,
 ) -> RankResult:
     """The ranking of a saved table.
 
@@ -46,6 +47,7 @@ def ranking(
         show: Shows progress while texts are embedded for the first time; a bar by default.
         scope: Inside the ODD, outside it, or both.
         plausible_only: Whether combinations that the ODD calls implausible are left out.
+        floor: Least ILD of the list, None for none.
 
     Raises:
         InputError: See `core.operators.rank`.
@@ -65,9 +67,10 @@ def ranking(
             time_limit=PATIENCE,
             source=source,
             progress=report,
+            floor=floor,
         )
 
-    key = ("rank", state.store().db.name, settings, table.id, table.digest, params, mode, top, where, scope, plausible_only)
+    key = ("rank", state.store().db.name, settings, table.id, table.digest, params, mode, top, where, scope, plausible_only, floor)
     result: RankResult = _shown(key, work, show)
     return result
 
