@@ -1,7 +1,7 @@
 """What the product does, as functions: pages, controller and command line call these and nothing below them."""
 
 from core.operators.agree import compare_modes
-from core.operators.benchmark import BUDGETS, BenchmarkResult, benchmark
+from core.operators.benchmark import BUDGETS, BenchmarkResult, SharedSamplesError, benchmark
 from core.operators.benchmark_files import benchmark_csv, benchmark_object, suite_csv
 from core.operators.campaign import (
     CAMPAIGN_FORMATS,
@@ -47,6 +47,7 @@ __all__ = [
     "ImportChoices",
     "Prepared",
     "RankResult",
+    "SharedSamplesError",
     "Side",
     "SidePair",
     "SuiteResult",

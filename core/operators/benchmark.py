@@ -24,6 +24,10 @@ BUDGETS = (100, 500, 1000)
 """Usual K, those of design and paper."""
 
 
+class SharedSamplesError(InputError):
+    """Seed and oracle hold the same samples, so that the oracle judges nothing new."""
+
+
 @dataclass(frozen=True, eq=False)
 class BenchmarkResult:
     """A comparison with all that it rests on.
@@ -91,7 +95,7 @@ def benchmark(
     shared = shared_samples(seed, oracle)
     if shared and not allow_shared:
         some = sorted(seed.rows.sample_ids() & oracle.rows.sample_ids())[:3] if seed.rows and oracle.rows else []
-        raise InputError(
+        raise SharedSamplesError(
             f"Seed and oracle share {shared:,} sample ids (such as {', '.join(some)}), so the oracle would judge what the seed has shown. "
             "Take an oracle of other samples, or allow it knowingly (--allow-shared)."
         )

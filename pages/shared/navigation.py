@@ -30,6 +30,7 @@ ENTRIES: Sequence[Entry] = (
     Entry("Coverage", "pages/ranked_gaps.py", "Ranked gaps", ":material/grid_on:"),
     Entry("Coverage", "pages/odd.py", "ODD", ":material/category:"),
     Entry("Coverage", "pages/triage.py", "Where it fails", ":material/trending_down:"),
+    Entry("Coverage", "pages/benchmark.py", "Compare methods", ":material/compare_arrows:"),
 )
 
 
