@@ -73,7 +73,10 @@ def chosen_scope(odd: Odd, changed: Callable[[], None]) -> tuple[Scope, bool]:
                 on_change=changed,
             )
         plausible = _plausible_only(odd, changed)
-    extend = {d: tuple(v) for d, v in picked.items() if v} or {d: tuple(v) for d, v in known.items()}
+    # In the order of the ODD, so that the same choice is the same scope.
+    extend = {d: tuple(v for v in known[d] if v in chosen) for d, chosen in picked.items() if chosen} or {
+        d: tuple(v) for d, v in known.items()
+    }
     return Scope(kind, extend), plausible
 
 
