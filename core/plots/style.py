@@ -43,6 +43,16 @@ def ground(dark: bool) -> str:
     return "#0F151C" if dark else "#FFFFFF"
 
 
+def diverging(dark: bool) -> list[str]:
+    """Colours from less to more risk by way of the ground."""
+    return ["#56B4E9" if dark else BLUE, "#1A232D" if dark else "#F4F6F8", RISK]
+
+
+def amounts(dark: bool) -> list[str]:
+    """Colours from nothing to much of what is neither good nor bad."""
+    return ["#1A232D", "#56B4E9"] if dark else ["#F0F4F8", BLUE]
+
+
 def hatch(width: float, height: float, step: float = 7.0) -> str:
     """SVG path of 45 degree lines clipped to a cell of width x height px, for a point of size 4 (one px a unit).
 

@@ -69,7 +69,12 @@ def summary(effects: Effects, model: RidgeModel) -> Markup:
                  m=strong(f"{effects.mean:.3f}"), sd=f"{effects.mean_sd:.3f}")  # fmt: skip
     single, pair = effects.shares()
     if not single + pair:
-        return level + Markup.escape("The tested slices differ no more than chance allows, so no value is told from another.")
+        why = " (the likeliest prior variances are 0)" if not model.s1 + model.s2 else ""
+        return level + fill(
+            "No spread was found between the tested slices beyond what their numbers of samples explain{why}, so no value is told from "
+            "another, and every slice is predicted this risk.",
+            why=why,
+        )
     return level + fill(
         "Single effects make {s} of the variance of the predictions, pairs {p}; prior variances s1 = {s1:g}, s2 = {s2:g}, "
         "the likeliest of a fixed grid. Effects of few samples are drawn towards 0.",
@@ -80,8 +85,8 @@ def summary(effects: Effects, model: RidgeModel) -> Markup:
 def legend() -> Markup:
     """What the dots say."""
     line = Markup('<span class="od-bar" style="width:22px"><i style="width:100%;background:{}"></i></span><span>{}</span>')
-    kinds = [("var(--risk-mark)", "adds to the risk"), ("var(--info)", "takes off"), (GREY, "interval holds 0"), ("none", "")]
-    items = [line.format(colour, text) for colour, text in kinds[:3]]
+    kinds = [("var(--risk-mark)", "adds to the risk"), ("var(--info)", "takes off"), (GREY, "interval holds 0")]
+    items = [line.format(colour, text) for colour, text in kinds]
     items.append(Markup("<span>hollow: no sample behind it</span>"))
     return Markup('<div class="od-legend">{}</div>').format(join(Markup("<div>{}</div>").format(i) for i in items))
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from core.odd import Codes, Odd, SliceSpace
 from core.operators import RankResult
-from core.plots.style import BLUE, GREY, RISK
+from core.plots.style import GREY, RISK
 from core.plots.tway import coverage_frame, drawn_bars, tway_bars
 from core.scoring import TWay, tway
 from pages.shared import shell
@@ -20,7 +20,7 @@ WIDTH = "tway"
 """Widget key, and query parameter, of the number of values that are taken together."""
 WORDS = {2: "pairs", 3: "triples"}
 FIRST = 8
-"""Open combinations that are named."""
+"""Combinations of dimensions with an open one that are listed, and open ones of each in the download."""
 
 
 def show(result: RankResult) -> None:
@@ -46,7 +46,7 @@ def show(result: RankResult) -> None:
             "Values taken together", list(both), default=2, required=True, key=WIDTH, bind="query-params", format_func=WORDS.__getitem__
         )
     coverage = both[t]
-    left, right = st.columns([0.6, 0.4], gap="large")
+    left, right = st.columns([0.6, 0.4] if t == 2 else [0.66, 0.34], gap="large")
     with left:
         _bars(coverage, odd)
     with right:
@@ -86,7 +86,7 @@ def remarks(result: RankResult) -> list[Text]:
 def legend(listed: int) -> Markup:
     """What the parts of a bar are."""
     line = Markup('<span class="od-bar" style="width:22px"><i style="width:100%;background:{}"></i></span><span>{}</span>')
-    kinds = [(BLUE, "tested"), (RISK, f"added by the {listed:,} slices listed"), (f"{GREY}55", "left open")]
+    kinds = [("var(--info)", "tested"), (RISK, f"added by the {listed:,} slices listed"), (f"{GREY}55", "left open")]
     return Markup('<div class="od-legend">{}</div>').format(join(Markup("<div>{}</div>").format(line.format(*k)) for k in kinds))
 
 
@@ -98,8 +98,8 @@ def _bars(coverage: TWay, odd: Odd) -> None:
         shell.html(legend(coverage.listed))
         st.altair_chart(tway_bars(rows, odd, coverage.listed, shell.dark()), width="content", key=f"tway_bars_{coverage.t}")
     rest = every - whole - len(rows)
-    said = f"{whole:,} of {every:,} {word} of dimensions were tested in full" + (f"; {rest:,} more, covered best, are" if rest else "")
-    shell.note(f"{said}{'' if rest else ' and are'} not drawn." if whole or rest else f"None of the {every:,} was tested in full.")
+    full = f"{whole:,} of {every:,} {word} of dimensions were tested in full" if whole else f"None of the {every:,} was tested in full"
+    shell.note(full + (f"; {rest:,} more, those covered best, are not drawn." if rest else ", and are not drawn." if whole else "."))
     file = lambda: coverage_frame(coverage).to_csv(index=False)  # noqa: E731
     st.download_button("Download CSV", file, f"coverage_{word}.csv", "text/csv", key="tway_csv", on_click="ignore")
 
@@ -112,13 +112,13 @@ def _still_open(coverage: TWay, odd: Odd) -> None:
         shell.note(f"Every one of the {coverage.possible:,} value {word} was tested or is in the list.")
         return
     shell.section("Still open", f"{coverage.open:,} of {coverage.possible:,} value {word} after the list")
-    found: list[tuple[object, ...]] = []
-    for c in drawn_bars(coverage):
-        labels = " × ".join(odd.by_name[d].label for d in c.dimensions)
-        take = c.still_open[: max(1, FIRST // 4)]
-        for i, values in enumerate(take):
-            names = " · ".join(value_name(odd, d, v) for d, v in zip(c.dimensions, values, strict=True))
-            found.append((labels if i == 0 else "", names, f"{c.open:,}" if i == 0 else ""))
-        if len(found) >= 2 * FIRST:
-            break
-    shell.html(table(["Dimensions", "For example", "Open"], found, right=(2,)))
+    small = Markup('<br><small class="od-quiet">{}</small>')
+    found = []
+    for c in [c for c in drawn_bars(coverage) if c.open][:FIRST]:
+        dims = " × ".join(odd.by_name[d].label for d in c.dimensions)
+        names = " · ".join(value_name(odd, d, v) for d, v in zip(c.dimensions, c.still_open[0], strict=True))
+        found.append((Markup.escape(names) + small.format(dims), f"{c.open:,}", f"{c.possible:,}"))
+    shell.html(table(["For example", "Open", "Of"], found, right=(1, 2)))
+    rest = sum(c.open > 0 for c in coverage.combinations) - len(found)
+    if rest > 0:
+        shell.note(f"{rest:,} more {word} of dimensions have open combinations; the download names the first of each.")
