@@ -77,7 +77,8 @@ def remarks(result: RankResult) -> list[Text]:
     ranking, out = result.ranking, list[Text]()
     aside = ranking.evidence.set_aside
     if len(aside.n):
-        out.append(f"{len(aside.n):,} tested slices with too few samples were set to count as missing, and cover nothing here.")
+        s = "slice" if len(aside.n) == 1 else "slices"
+        out.append(f"{len(aside.n):,} tested {s} with too few samples, set to count as missing, cover nothing here.")
     if ranking.where:
         out.append(f"The list holds slices with {fixed(tuple(ranking.where.items()))} only; what is covered is counted over all values.")
     return out
