@@ -47,6 +47,6 @@ def regret_curves(curves: Sequence[Point], budgets: Sequence[int], dark: bool = 
     points = base.mark_point(size=50, opacity=0)  # something to point at
     return (
         alt.layer(rules.encode(x=alt.X("k:Q", scale=scale)), lines, points)
-        .properties(height=300, padding=PADDING)
+        .properties(height=400, padding=PADDING)
         .configure_view(stroke=None)
     )

@@ -63,7 +63,7 @@ def frontier(rows: Sequence[Row], curve: Sequence[Point], dark: bool = False) ->
         )
     )
     layers = [base.mark_line(color=ridge, strokeWidth=1.8, opacity=0.8), base.mark_point(size=30, color=ridge, opacity=0), points]
-    return alt.layer(*layers).properties(height=300, padding=PADDING).configure_view(stroke=None)
+    return alt.layer(*layers).properties(height=400, padding=PADDING).configure_view(stroke=None)
 
 
 def _range(row: Row) -> str:

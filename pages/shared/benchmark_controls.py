@@ -8,7 +8,7 @@ from typing import Literal
 
 import streamlit as st
 
-from core.benchmark import BY_NAME, METHODS, REFERENCE
+from core.benchmark import METHODS, REFERENCE
 from core.errors import InputError, Problem
 from core.operators import BUDGETS, BenchmarkResult
 from core.similarity import MODES, default_choice
@@ -54,12 +54,15 @@ def oracles(current: SavedTable) -> list[SavedTable]:
 
 
 def ignored(tables: Sequence[SavedTable]) -> list[str]:
-    """What the address asks for and cannot have here, in words; call it before the controls, which clear it from the address."""
+    """What the address asks for and cannot have here, in words; call it before the controls, which clear it from the address.
+
+    An address holds choices as they are written on the screen.
+    """
     allowed: dict[str, Collection[str]] = {
-        "oracle": [t.id for t in tables],
+        "oracle": [t.name for t in tables],
         "similarity": MODES,
-        "scope": SCOPES,
-        "methods": list(BY_NAME),
+        "scope": SCOPES.values(),
+        "methods": [m.label for m in METHODS],
     }
     return [f"{key} = {v}" for key, values in allowed.items() for v in st.query_params.get_all(key) if v not in values]
 
@@ -78,7 +81,7 @@ def controls(current: SavedTable, tables: Sequence[SavedTable]) -> View:
         list(named),
         key="oracle",
         bind="query-params",
-        format_func=lambda i: f"{named[i].name} ({named[i].rows:,} slices)",
+        format_func=lambda i: named[i].name,
         width=300,
         help="A table of other samples of the same model: it knows how risky the slices are that the table in use has not tested.",
     )
@@ -145,11 +148,9 @@ def shown_budget(result: BenchmarkResult) -> int:
     usual = still_open[len(still_open) // 2]
     if len(ks) == 1:
         return ks[0]
-    texts = {str(k): f"K = {k:,}" for k in ks}
+    texts = [str(k) for k in ks]
     if st.session_state.get("at", st.query_params.get("at")) not in texts:  # other budgets were asked for since
         st.session_state.pop("at", None)
         st.query_params.pop("at", None)
-    at = st.segmented_control(
-        "Figures at", list(texts), default=str(usual), required=True, key="at", bind="query-params", format_func=texts.__getitem__
-    )
+    at = st.segmented_control("Figures at K", texts, default=str(usual), required=True, key="at", bind="query-params")
     return int(at)

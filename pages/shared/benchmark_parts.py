@@ -165,8 +165,9 @@ def figures(result: BenchmarkResult, k: int) -> None:
         )
     ordered = sorted(rows, key=lambda r: r.regret) if not saturated else rows
     top = max((r.regret for r in rows), default=0.0) or 1.0
-    columns: list[Text] = ["Method", "Regret@K", "", "95 % of the true regret", "ILD@K", "Against SliceScorer", "95 % of that", "Own list"]
-    shell.html(table(columns, [_line(r, top) for r in ordered], right=(1, 3, 4, 5, 6, 7)))
+    reference = next((i for i, r in enumerate(ordered) if r.method == REFERENCE), None)
+    columns: list[Text] = ["Method", "Regret@K, 95 % of the true one", "", "ILD@K", "Against SliceScorer, 95 %", "Own list"]
+    shell.html(table(columns, [_line(r, top) for r in ordered], right=(1, 3, 4, 5), chosen=reference))
 
 
 def _line(r: Row, top: float) -> tuple[object, ...]:
@@ -174,18 +175,16 @@ def _line(r: Row, top: float) -> tuple[object, ...]:
     name = Markup('<span title="{}">{}</span>').format(method.what, r.label)
     if method.baseline:
         name = fill("{n} {c}", n=name, c=chip("baseline"))
-    width = Markup('<span class="od-bar" style="min-width:5rem"><i style="width:{}"></i></span>').format(f"{r.regret / top:.1%}")
-    verdict: object = ""
-    if r.difference is not None:
-        verdict = f"{r.difference:+.4f}".replace("-", "−")
-    return (
-        name, f"{r.regret:.4f}", "" if r.saturated else width, _range(r.low, r.high), f"{r.ild:.3f}", verdict,
-        _range(r.difference_low, r.difference_high, "+"), f"{r.native:,}",
-    )  # fmt: skip
+    width = Markup('<span class="od-bar" style="min-width:4rem"><i style="width:{}"></i></span>').format(f"{r.regret / top:.1%}")
+    against = "" if r.difference is None else _with_range(f"{r.difference:+.4f}", r.difference_low, r.difference_high, "+")
+    regret = _with_range(f"{r.regret:.4f}", r.low, r.high)
+    return name, regret, "" if r.saturated else width, f"{r.ild:.3f}", against, f"{r.native:,}"
 
 
-def _range(low: float | None, high: float | None, sign: str = "") -> str:
-    return "" if low is None or high is None else f"{low:{sign}.3f} to {high:{sign}.3f}".replace("-", "−")
+def _with_range(value: str, low: float | None, high: float | None, sign: str = "") -> Markup:
+    """A number and its interval in small type beside it."""
+    span = "" if low is None or high is None else f"{low:{sign}.3f} to {high:{sign}.3f}"
+    return Markup('{} <small class="od-quiet">{}</small>').format(value.replace("-", "−"), span.replace("-", "−"))
 
 
 def curves(result: BenchmarkResult) -> None:
