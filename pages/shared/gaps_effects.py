@@ -126,13 +126,15 @@ def _overview(effects: Effects, odd: Odd) -> tuple[str, str]:
         del st.session_state[CHOSEN]  # of another ranking
     picked = st.selectbox("Pair of dimensions", list(labels), key=CHOSEN, bind="query-params", format_func=labels.__getitem__)
     chart = pair_overview(effects, odd, pairs[picked], shell.dark())
-    st.altair_chart(chart, key="effect_overview", width="content", on_select=lambda: _choose(pairs), selection_mode=PAIR)
+    # A key of its own for each pair: else the cell clicked last stays selected, and cannot be clicked again after the box chose another.
+    key = f"effect_overview_{picked}"
+    st.altair_chart(chart, key=key, width="content", on_select=lambda: _choose(key, pairs), selection_mode=PAIR)
     return pairs[picked]
 
 
-def _choose(pairs: dict[str, tuple[str, str]]) -> None:
+def _choose(chart: str, pairs: dict[str, tuple[str, str]]) -> None:
     """A clicked cell of the overview chooses its pair."""
-    picked = (st.session_state.get("effect_overview") or {}).get("selection", {}).get(PAIR) or []
+    picked = (st.session_state.get(chart) or {}).get("selection", {}).get(PAIR) or []
     wanted = {picked[0]["row"], picked[0]["column"]} if picked else set()
     for option, dims in pairs.items():
         if set(dims) == wanted:

@@ -77,8 +77,8 @@ def remarks(result: RankResult) -> list[Text]:
     ranking, out = result.ranking, list[Text]()
     aside = ranking.evidence.set_aside
     if len(aside.n):
-        s = "slice" if len(aside.n) == 1 else "slices"
-        out.append(f"{len(aside.n):,} tested {s} with too few samples, set to count as missing, cover nothing here.")
+        s, verb = ("slice", "covers") if len(aside.n) == 1 else ("slices", "cover")
+        out.append(f"{len(aside.n):,} tested {s} with too few samples, set to count as missing, {verb} nothing here.")
     if ranking.where:
         out.append(f"The list holds slices with {fixed(tuple(ranking.where.items()))} only; what is covered is counted over all values.")
     return out
@@ -99,7 +99,11 @@ def _bars(coverage: TWay, odd: Odd) -> None:
         shell.html(legend(coverage.listed))
         st.altair_chart(tway_bars(rows, odd, coverage.listed, shell.dark()), width="content", key=f"tway_bars_{coverage.t}")
     rest = every - whole - len(rows)
-    full = f"{whole:,} of {every:,} {word} of dimensions were tested in full" if whole else f"None of the {every:,} was tested in full"
+    full = (
+        f"{whole:,} of {every:,} {word} of dimensions were tested in full"
+        if whole
+        else f"None of the {every:,} {word} of dimensions was tested in full"
+    )
     shell.note(full + (f"; {rest:,} more, those covered best, are not drawn." if rest else ", and are not drawn." if whole else "."))
     file = lambda: coverage_frame(coverage).to_csv(index=False)  # noqa: E731
     st.download_button("Download CSV", file, f"coverage_{word}.csv", "text/csv", key="tway_csv", on_click="ignore")
