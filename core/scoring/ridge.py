@@ -35,6 +35,9 @@ MEAN_VARIANCE = 1e-3
 """Prior variance of the mean around the error over all samples."""
 LEAST_SPREAD = 0.02
 """A slice of n samples is never taken for more certain than this over n."""
+NOISE_SHARES = (1.0, 0.5, 0.25)
+"""Shares of the noise of right-or-wrong answers that are tried where scores are graded: such scores vary less around their mean, and
+taken for right or wrong they would drown every effect in slices of one sample."""
 MAX_UNKNOWNS = 5_000
 """Largest system that is solved."""
 _BETTER = 1e-9
@@ -56,6 +59,7 @@ class RidgeModel:
         noise: (S,) variance of their errors.
         weights: (S,) the solution of (K + noise) w = error - mean.
         kernels: For each of `dims`, similarity of its values (V_k, V_k); None where equality counts.
+        noise_share: Share of the noise of right-or-wrong answers that `noise` is, one of `NOISE_SHARES`.
     """
 
     odd: Odd
@@ -71,6 +75,7 @@ class RidgeModel:
     noise: Floats
     weights: Floats
     kernels: tuple[Floats, ...] | None
+    noise_share: float = 1.0
 
     def predict_units(self, codes: Codes) -> Ints:
         """Predicted errors (n,) of slices (n, K) in units of 1e-9; may lie outside [0, 1]."""
@@ -95,7 +100,8 @@ class RidgeModel:
 def fit_ridge(observed: SeedTable, dims: Sequence[int], error: Floats | None = None, alike: Sequence[Units] | None = None) -> RidgeModel:
     """Fits RiskRidge; the two variances are the point of `GRID` x `GRID` with the largest marginal likelihood, the first of equals.
 
-    The noise of a slice is max(e (1 - e), 0.02) / n with e its error after `shrink`. With one dimension there are no pairs.
+    The noise of a slice is max(e (1 - e), 0.02) / n with e its error after `shrink`; where scores are graded, a share of that, which
+    the marginal likelihood chooses from `NOISE_SHARES` together with the variances. With one dimension there are no pairs.
 
     Args:
         observed: Tested slices, at least one.
@@ -123,16 +129,18 @@ def fit_ridge(observed: SeedTable, dims: Sequence[int], error: Floats | None = N
             f"Effects of {len(y):,} tested slices over {len(picked)} dimensions are more than can be fitted (at most {MAX_UNKNOWNS:,} "
             f"unknowns; got {system.unknowns:,}). Use the risk prior neighbour, or fewer dimensions."
         )
-    best = (-np.inf, 0.0, 0.0, y)
+    best = (-np.inf, 0.0, 0.0, y, 1.0)
     # One thread: for systems this small more of them wait for each other, and their number would show in the last digits.
     with threadpool_limits(1, user_api="blas"):
-        for s1, s2 in product(GRID, GRID if len(picked) > 1 else GRID[:1]):
-            half_log_det, solve = system.factor(s1, s2)
-            weights = solve(y)
-            value = -0.5 * float(y @ weights) - half_log_det - 0.5 * len(y) * log(2 * pi)
-            if value > best[0] + _BETTER:
-                best = (value, s1, s2, weights)
-    likelihood, s1, s2, weights = best
+        for share in NOISE_SHARES if _graded(observed) else NOISE_SHARES[:1]:
+            system = system if share == 1.0 else _system(x, kernels, noise * share)
+            for s1, s2 in product(GRID, GRID if len(picked) > 1 else GRID[:1]):
+                half_log_det, solve = system.factor(s1, s2)
+                weights = solve(y)
+                value = -0.5 * float(y @ weights) - half_log_det - 0.5 * len(y) * log(2 * pi)
+                if value > best[0] + _BETTER:
+                    best = (value, s1, s2, weights, share)
+    likelihood, s1, s2, weights, share = best
     constant, singles, pairs = _tables(x, sizes, weights, s1, s2, kernels)
     return RidgeModel(
         observed.odd,
@@ -145,10 +153,17 @@ def fit_ridge(observed: SeedTable, dims: Sequence[int], error: Floats | None = N
         tuple(_units(t) for t in singles),
         {ij: _units(t) for ij, t in pairs.items()},
         observed,
-        noise,
+        noise * share,
         weights,
         kernels,
+        share,
     )
+
+
+def _graded(observed: SeedTable) -> bool:
+    """Whether some slice's failures are no whole number, whatever rounding its mean went through."""
+    failures = observed.error * observed.n
+    return bool((np.abs(failures - np.rint(failures)) > 1e-3 * observed.n).any())
 
 
 def value_kernels(alike: Sequence[Units], sizes: Sequence[int]) -> tuple[Floats, ...]:
