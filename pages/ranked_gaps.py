@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import operators
 from core.errors import OddysseyError
 from core.scoring import explain
-from pages.shared import gaps_explanation, results, shell, start, state
+from pages.shared import gaps_campaign, gaps_explanation, results, shell, start, state
 from pages.shared.gaps_controls import clear_filters, controls, ignored
 from pages.shared.gaps_head import NAME, Waiting, agreement, head
 from pages.shared.gaps_list import heat_map, profile, ranked_table
@@ -25,18 +26,22 @@ with shell.errors_as_card(NAME, "The ranking did not run."):
             "tested slices most similar to them.",
         )
     seed = state.seed_table(current)
-top, bar_of_controls = st.container(), st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+top = st.container()
+bar_of_controls = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=gaps_campaign.bar_key())
 body = st.container()
 waiting = Waiting(top, body, current, seed.odd.base_space.size)
 unknown, dropped = state.unknown_table(), ignored(seed.odd)
 try:
     with bar_of_controls:
+        planning = gaps_campaign.switch()
         view = controls(seed)
         params = parameters(view.scope.outside)
         agreement(current, params, view)
         waiting.size = view.scope.space(seed.odd).size
-    asked = (view.scope, view.plausible_only, view.floor)
-    result = results.ranking(current, params, view.mode, view.top, view.where, waiting.show, *asked)
+    if planning and gaps_campaign.opened(top, body):
+        st.stop()
+    count, floor = (operators.POOL, None) if planning else (view.top, view.floor)  # a campaign is shaped by quotas, not by a floor
+    result = results.ranking(current, params, view.mode, count, view.where, waiting.show, view.scope, view.plausible_only, floor)
 except OddysseyError as e:
     waiting.clear()
     with top:
@@ -46,14 +51,17 @@ except OddysseyError as e:
     st.stop()
 waiting.clear()
 state.pin(current)
-with top:
-    head(headline(result), provenance(current, result), current, result)
+if not planning:
+    with top:
+        head(headline(result), provenance(current, result), current, result)
 with body:
     if dropped:
         shell.note(f"The address asks for {', '.join(dropped)}, which cannot be had for this table; it was left out of this view.")
     if unknown:
         shell.note(f'The address asks for the table "{unknown}", which is not in this workspace (any more); this is "{current.name}".')
-    if len(result.ranking):
+    if planning:
+        gaps_campaign.show(current, result, top, body)
+    elif len(result.ranking):
         left, right = st.columns([0.6, 0.4], gap="medium")
         with left:
             heat_map(current, result, view)

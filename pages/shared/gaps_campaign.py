@@ -2,55 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import operators
 from core.acquisition import Campaign
 from core.errors import OddysseyError
-from core.odd import Odd
 from core.operators import CampaignPlan, RankResult
-from core.plots import named
-from core.storage import PlannedSlice, SavedTable
+from core.storage import SavedTable
 from pages.shared import gaps_campaign_files, gaps_campaign_open, gaps_campaign_saved, shell, state
 from pages.shared import gaps_campaign_text as text
 from pages.shared.gaps_campaign_form import form, quota_words
+from pages.shared.gaps_campaign_slices import slice_columns, slice_frame
 from pages.shared.gaps_head import NAME
 from pages.shared.gaps_text import value_name
-from pages.shared.markup import Markup, chip, fill, join, strong
+from pages.shared.markup import chip, fill, strong
 from pages.shared.markup import table as plain_table
 from pages.shared.shell import Tile
 
-VERMILLION = "#D55E00"
+VIEW, VIEWS = "view", ("Ranking", "Campaign")
+"""Query parameter of the view of the page, and what it can be."""
 
 
-def show(table: SavedTable, ranking: Callable[[int], RankResult]) -> None:
-    """Draw the view; a campaign that the address names is shown instead of a plan.
+def bar_key() -> str:
+    """Key of the container of the controls; the style sheet hides in it what has no effect in the view that is shown."""
+    if st.session_state.get(VIEW, st.query_params.get(VIEW)) != VIEWS[1]:
+        return "gaps_bar"
+    return "campaign_open_bar" if st.query_params.get(gaps_campaign_saved.CAMPAIGN) else "campaign_bar"
+
+
+def switch() -> bool:
+    """Show the choice of the view; whether it is the campaign."""
+    chosen = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key=VIEW, bind="query-params")
+    return bool(chosen == VIEWS[1])
+
+
+def opened(top: DeltaGenerator, body: DeltaGenerator) -> bool:
+    """Draw the saved campaign that the address names; whether it names one."""
+    return gaps_campaign_open.show(top, body)
+
+
+def show(table: SavedTable, result: RankResult, top: DeltaGenerator, body: DeltaGenerator) -> None:
+    """Draw the plan made from a ranking, and the list of saved campaigns.
 
     Args:
         table: The table in use.
-        ranking: The ranking of the page, of so many slices.
+        result: The best `core.operators.POOL` slices.
+        top: Container of the head.
+        body: Container of the rest.
     """
-    if gaps_campaign_open.show():
-        return
-    head = st.container()
-    left, right = st.columns([0.27, 0.73], gap="medium")
+    odd = result.ranking.odd
+    with body:
+        left, right = st.columns([0.27, 0.73], gap="medium")
     try:
-        result = ranking(operators.POOL)
-        odd = result.ranking.odd
         with left, st.container(border=True, key="campaign_form"):
             request = form(odd, [odd.names[k] for k in result.ranking.dims])
         made = operators.plan_campaign(result, request, state.store())
     except OddysseyError as e:
-        with head:
+        with top:
             shell.header(NAME, "The campaign could not be planned.", synthetic=table.synthetic)
         with right:
             shell.error_card(e)
             gaps_campaign_saved.show(table)
         return
-    with head:
+    with top:
         _head(table, result, made)
     with right:
         _figures(made.campaign)
@@ -119,10 +134,10 @@ def _quotas(c: Campaign) -> None:
             note += f"; it kept out {q.blocked:,}"
         elif not q.met:
             note += "; budget and the other quotas leave no room for more" if q.available > q.have else "; there are no more"
-        count = f"{q.have:,} of {q.slices:,}" if q.quota.kind == "least" else f"{q.have:,}, at most {q.slices:,}"
-        lines.append((strong(name), quota_words(q.quota), count, state_, note))
+        rule = quota_words(q.quota) + (f": {q.slices:,}" if q.quota.share else "")
+        lines.append((strong(name), rule, f"{q.have:,}", state_, note))
     shell.section("Quotas")
-    shell.html(plain_table(["Value", "Rule", "Slices", "", ""], lines))
+    shell.html(plain_table(["Value", "Rule", "In the plan", "", ""], lines, right=(2,)))
 
 
 def _slices(made: CampaignPlan) -> None:
@@ -131,42 +146,15 @@ def _slices(made: CampaignPlan) -> None:
     if not len(c):
         shell.note("No slice was taken.")
         return
+    frame = slice_frame(c.odd, made.slices)
     st.dataframe(
-        slice_frame(c.odd, made.slices),
+        frame,
         hide_index=True,
         height=37 + 33 * min(len(c), 12),
         row_height=33,
-        column_config=slice_columns(c.odd, tuple(made.slices[0].values)),
+        column_config=slice_columns(c.odd, frame),
         key="campaign_slices",
     )
-
-
-def slice_frame(odd: Odd, slices: tuple[PlannedSlice, ...]) -> pd.DataFrame:
-    """Slices of a campaign as a table."""
-    words = {d: named(v.name for v in odd.by_name[d].values) for d in odd.names}
-    return pd.DataFrame(
-        [
-            {"#": s.rank}
-            | {f"d {d}": words[d][v] for d, v in s.values.items()}
-            | {"samples": s.samples, "cost": s.cost, "ε̂": s.eps_hat, "fail": s.samples * s.eps_hat}
-            for s in slices
-        ]
-    )
-
-
-def slice_columns(odd: Odd, dims: tuple[str, ...]) -> dict[str, object]:
-    """How the columns of `slice_frame` are shown."""
-    column = st.column_config.NumberColumn
-    return {
-        "#": column(width=52, pinned=True, help="Rank among the missing slices."),
-        **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label) for d in dims},
-        "samples": column("Samples", format="localized", width=72),
-        "cost": column("Cost", format="localized", width=72),
-        "ε̂": st.column_config.ProgressColumn(
-            format="%.3f", min_value=0.0, max_value=1.0, width=88, color=VERMILLION, help="Estimated error rate."
-        ),
-        "fail": column("Expected failures", format="%.1f", width=110, help="Samples × ε̂: an estimate."),
-    }
 
 
 def _left_out(c: Campaign) -> None:
@@ -174,6 +162,5 @@ def _left_out(c: Campaign) -> None:
     if not rows:
         shell.note(fill("All {n} ranked slices are in the plan.", n=f"{c.considered:,}"))
         return
-    parts = [Markup("{} {} ({})").format(strong(f"{n:,}"), label.lower(), why) for label, n, why in rows]
     shell.section("Not taken", f"{c.skipped.total:,} of {c.considered:,} ranked slices, each counted once")
-    shell.note(join(parts, "; ") + ".")
+    shell.html(plain_table(["Slices", "Why"], [(strong(f"{n:,}"), why) for n, why in rows]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -130,14 +130,14 @@ def _at(rate: float) -> str:
 def _costs(odd: Odd, dims: Sequence[str]) -> float:
     shell.section("Cost", "factors of a slice are multiplied")
     base = st.number_input("Cost of one sample", 0.001, 1e9, 1.0, 1.0, "%g", key="sample_cost", bind="query-params")
-    for text in dict.fromkeys(st.query_params.get_all(COST)):
+    for i, text in enumerate(dict.fromkeys(st.query_params.get_all(COST))):
         line = text
         try:
             (f,) = read_factors([text])
             line = f"{_value(odd, f.dimension, f.value)} × {f.times:g}"
         except InputError:
             pass  # told by the caller, together with the others
-        _line(COST, text, line)
+        _line(COST, i, text, line)
     with st.popover("Add a cost", key="add_cost"):
         dimension, value = _pick(odd, dims, "cost")
         times = st.number_input("Times the cost", 0.01, 1e6, 2.0, 0.5, "%g", key="new_times")
@@ -147,14 +147,14 @@ def _costs(odd: Odd, dims: Sequence[str]) -> float:
 
 def _quotas(odd: Odd, dims: Sequence[str]) -> None:
     shell.section("Quotas", "of slices in the campaign")
-    for text in dict.fromkeys(st.query_params.get_all(QUOTA)):
+    for i, text in enumerate(dict.fromkeys(st.query_params.get_all(QUOTA))):
         line = text
         try:
             (q,) = read_quotas([text])
             line = f"{_value(odd, q.dimension, q.value)}: {quota_words(q)}"
         except InputError:
             pass
-        _line(QUOTA, text, line)
+        _line(QUOTA, i, text, line)
     with st.popover("Add a quota", key="add_quota"):
         dimension, value = _pick(odd, dims, "quota")
         rule = st.segmented_control("Rule", ("at most", "at least"), default="at most", required=True, key="new_rule")
@@ -167,7 +167,7 @@ def _quotas(odd: Odd, dims: Sequence[str]) -> None:
 
 def quota_words(q: Quota) -> str:
     """A quota for people, such as "at most 25 % of the slices"."""
-    amount = f"{100 * q.amount:g} % of the slices" if q.share else f"{q.amount:g} {'slice' if q.amount == 1 else 'slices'}"
+    amount = f"{100 * q.amount:g} % of the slices" if q.share else f"{q.amount:,.0f} {'slice' if q.amount == 1 else 'slices'}"
     return f"at {q.kind} {amount}"
 
 
@@ -194,9 +194,8 @@ def _remove(key: str, text: str) -> None:
     st.query_params[key] = [t for t in st.query_params.get_all(key) if t != text]
 
 
-def _line(key: str, text: str, words: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"od-item-{key}-{abs(hash(text))}"):
+def _line(key: str, i: int, text: str, words: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"od-item-{key}-{i}"):
         with st.container(width="stretch"):
             shell.html(Markup('<p class="od-note"><b>{}</b></p>').format(words))
-        remove: Callable[..., None] = _remove
-        st.button("Remove", key=f"remove_{key}_{text}", on_click=remove, args=(key, text), type="tertiary")
+        st.button("Remove", key=f"remove_{key}_{i}", on_click=_remove, args=(key, text), type="tertiary")

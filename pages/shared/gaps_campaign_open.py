@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import operators
 from core.errors import OddysseyError
@@ -10,16 +11,17 @@ from core.storage import STATUSES, CampaignContent, Status
 from pages.shared import gaps_campaign_files, shell, state
 from pages.shared import gaps_campaign_text as text
 from pages.shared.gaps_campaign_saved import CAMPAIGN, bar
+from pages.shared.gaps_campaign_slices import slice_columns, slice_frame
 from pages.shared.gaps_head import NAME
 from pages.shared.markup import fill, strong, tags
 from pages.shared.markup import table as plain_table
 
-_SAID = "campaign.said"
+_SAID, _ERROR = "campaign.said", "campaign.status_error"
 _LOG = 30
 VERBS: dict[Status, str] = {"planned": "Planned again", "acquired": "Acquired", "evaluated": "Evaluated", "dropped": "Dropped"}
 
 
-def show() -> bool:
+def show(top: DeltaGenerator, body: DeltaGenerator) -> bool:
     """Draw the campaign that the address names; False if it names none."""
     wanted = st.query_params.get(CAMPAIGN, "")
     if not wanted:
@@ -28,26 +30,27 @@ def show() -> bool:
         content = state.store().campaigns.load(wanted)
         table = state.store().tables.get(content.saved.table_id)
     except OddysseyError as e:
-        shell.header(NAME, "This campaign cannot be shown.")
-        shell.error_card(e)
-        st.button("Back to planning", key="campaign_back", on_click=_back, type="primary")
+        with top:
+            shell.header(NAME, "This campaign cannot be shown.")
+        with body:
+            shell.error_card(e)
+            st.button("Back to planning", key="campaign_back", on_click=_back, type="primary")
         return True
-    left, right = st.columns([0.74, 0.26], gap="medium")
+    with top:
+        left, right = st.columns([0.74, 0.26], gap="medium")
     with left:
         shell.header(NAME, text.opened(content), text.opened_provenance(content, table), synthetic=table.synthetic)
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small", key="od-actions"):
         st.button("Back to planning", key="campaign_back", on_click=_back)
         with st.popover("Download", type="primary", key="campaign_download"):
             gaps_campaign_files.downloads(operators.campaign_sheet(content))
-    if content.saved.deleted:
-        shell.note(
-            fill(
-                "{name} lies in the bin, so its slices cannot be changed. Restore it in the planning view.", name=strong(content.saved.name)
-            )
-        )
-    shell.html(bar(content.saved))
-    _slices(content)
-    _log(content)
+    with body:
+        if content.saved.deleted:
+            name = strong(content.saved.name)
+            shell.note(fill("{name} lies in the bin, so its slices cannot be changed. Restore it in the planning view.", name=name))
+        shell.html(bar(content.saved))
+        _slices(content)
+        _log(content)
     return True
 
 
@@ -56,8 +59,6 @@ def _back() -> None:
 
 
 def _slices(content: CampaignContent) -> None:
-    from pages.shared.gaps_campaign import slice_columns, slice_frame
-
     odd = state.store().odds.get(content.saved.odd_hash)
     said = st.session_state.pop(_SAID, None)
     shell.section("Slices", "select rows to set their status; every status is kept")
@@ -66,7 +67,7 @@ def _slices(content: CampaignContent) -> None:
     frame.insert(1, "status", [s.status for s in content.slices])
     frame["note"] = [s.note for s in content.slices]
     frame["since"] = [s.at.replace(tzinfo=None) for s in content.slices]
-    columns = slice_columns(odd, tuple(content.slices[0].planned.values))
+    columns = slice_columns(odd, frame)
     columns |= {
         "status": st.column_config.TextColumn("Status", width=84, pinned=True),
         "note": st.column_config.TextColumn("Note"),
@@ -85,33 +86,35 @@ def _slices(content: CampaignContent) -> None:
     rows = [r for r in event["selection"]["rows"] if r < len(content.slices)]
     ids = [content.slices[r].planned.slice_id for r in rows]
     with bar_:
-        note = st.text_input(
-            "Note", key=f"campaign_note_{content.saved.id}", max_chars=2_000, placeholder="Kept with the status", width=280
-        )
+        st.text_input("Note", key=_note(content.saved.id), max_chars=2_000, placeholder="Kept with the status", width=280)
         for status in STATUSES:
             st.button(
                 VERBS[status],
                 key=f"set_{status}",
                 disabled=not ids or content.saved.deleted,
                 on_click=_set,
-                args=(content.saved.id, ids, status, note),
+                args=(content.saved.id, ids, status),
                 help=None if ids else "Select slices first",
             )
         shell.note(said or f"{text.several(len(ids), 'slice')} selected")
-    error = st.session_state.pop("campaign.status_error", None)
+    error = st.session_state.pop(_ERROR, None)
     if error is not None:
         shell.error_card(error)
 
 
-def _set(campaign_id: str, ids: list[int], status: Status, note: str) -> None:
+def _note(campaign_id: str) -> str:
+    return f"campaign_note_{campaign_id}"
+
+
+def _set(campaign_id: str, ids: list[int], status: Status) -> None:
     try:
-        changed = state.store().campaigns.set_status(campaign_id, ids, status, note)
+        changed = state.store().campaigns.set_status(campaign_id, ids, status, st.session_state[_note(campaign_id)])
     except OddysseyError as e:
-        st.session_state["campaign.status_error"] = e
+        st.session_state[_ERROR] = e
         return
     same = len(ids) - changed
     st.session_state[_SAID] = f"{text.several(changed, 'slice')} {status}" + (f", {same:,} had that status already" if same else "")
-    st.session_state[f"campaign_note_{campaign_id}"] = ""
+    st.session_state[_note(campaign_id)] = ""
 
 
 def _log(content: CampaignContent) -> None:

@@ -9,6 +9,7 @@ from core.acquisition import Campaign, Request
 from core.operators import RankResult
 from core.storage import CampaignContent, SavedCampaign, SavedTable
 from pages.shared.gaps_controls import fixed
+from pages.shared.gaps_text import searched
 from pages.shared.markup import Text, code, fill, join, mark, strong
 
 
@@ -53,14 +54,8 @@ def _unit(r: Request) -> str:
 def provenance(table: SavedTable, result: RankResult, c: Campaign) -> Text:
     """From what the plan was made, and what its numbers are."""
     ranking = result.ranking
-    cut = c.considered < c.candidates
-    parts = [
-        f"Chosen in rank order from {'the best ' if cut else 'all '}{c.considered:,}"
-        + (f" of {c.candidates:,}" if cut else "")
-        + " missing slices"
-    ]
-    if ranking.where:
-        parts[0] += f" (fixed: {fixed(tuple(ranking.where.items()))})"
+    parts = searched(ranking)
+    parts.append("Slices are taken in rank order" + (f", from the best {c.considered:,} only" if c.considered < c.candidates else ""))
     parts.append("Expected failures are samples × ε̂, the scorer's estimate of the error rate, not a measurement")
     if table.n_assumed:
         parts.append("n of the tested slices was assumed, not counted")
@@ -68,16 +63,16 @@ def provenance(table: SavedTable, result: RankResult, c: Campaign) -> Text:
     return fill("{parts}.", parts=join([*parts, end], ". "))
 
 
-def left_out(c: Campaign) -> list[tuple[str, int, str]]:
-    """Reason, number of slices and explanation for what was not taken; reasons that hold for none are left out."""
+def left_out(c: Campaign) -> list[tuple[int, str]]:
+    """How many slices were not taken and why; reasons that hold for none are left out."""
     s = c.skipped
     rows = [
-        ("Scheduled", s.scheduled, "other campaigns of this ODD have them"),
-        ("Quota", s.quota, "one more would break a quota"),
-        ("Room kept", s.reserved, "there was room, but it was kept for slices of a worse rank that fill an at-least quota"),
-        ("Budget", s.budget, "more than what was left of the budget"),
+        (s.scheduled, "Other campaigns of this ODD have them."),
+        (s.quota, "One more would break a quota."),
+        (s.reserved, "There was room, but it was kept for slices of a worse rank that fill an at-least quota."),
+        (s.budget, "They take more than what was left of the budget."),
     ]
-    return [r for r in rows if r[1]]
+    return [r for r in rows if r[0]]
 
 
 def progress(x: SavedCampaign) -> str:

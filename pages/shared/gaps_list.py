@@ -94,7 +94,7 @@ def ranked_table(result: RankResult, params: ScoringParameters, view: View, tabl
             color=VERMILLION,
             help=f"{'Predicted' if ranking.ridge else 'Neighbour'} error, from 0 to {kappa:g}.",
         ),
-        **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label, width=_width(odd.by_name[d].label, frame[f"d {d}"])) for d in dims},
+        **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label, width=fitted(odd.by_name[d].label, frame[f"d {d}"])) for d in dims},
         "E": number("Exposure", format="%.6f", width=78),
         "sim": number("Decisive sim", format="%.3f", width=90, help="Similarity of the neighbour with the largest similarity × error."),
         "error": number("error", format="%.3f", width=60, help="Error of that neighbour."),
@@ -116,7 +116,7 @@ def ranked_table(result: RankResult, params: ScoringParameters, view: View, tabl
     return chosen
 
 
-def _width(label: str, values: pd.Series) -> int:
+def fitted(label: str, values: pd.Series) -> int:
     """Room for the values of a column, and for a part of its label at least."""
     return int(min(max(values.str.len().max() * 6.6 + 18, min(len(label), 9) * 7 + 18), 190))
 

@@ -81,7 +81,7 @@ def _nothing(ranking: Ranking) -> Text:
 def provenance(table: SavedTable, result: RankResult) -> Text:
     """n, interval, digests and exclusions behind the headline."""
     ranking, source = result.ranking, result.manifest["input"]
-    parts = _searched(ranking)
+    parts = searched(ranking)
     why = explain(ranking, 0).decisive if len(ranking) else None
     if why is not None:
         weak = ", provisional" if why.provisional else ""
@@ -91,7 +91,7 @@ def provenance(table: SavedTable, result: RankResult) -> Text:
     return fill("{parts}.", parts=join([*parts, end], ". "))
 
 
-def _searched(ranking: Ranking) -> list[str]:
+def searched(ranking: Ranking) -> list[str]:
     """What was searched, how exactly, and what was left out of it."""
     search = ranking.search
     took = _seconds(search.seconds)
