@@ -3,7 +3,7 @@
 from core.benchmark.bootstrap import OracleRisk
 from core.benchmark.compare import Candidates, Comparison, Point, Row, compare, covered
 from core.benchmark.methods import BY_NAME, METHODS, REFERENCE, Method, choose_methods
-from core.benchmark.oracles import ALL_KINDS, IID, KINDS, SyntheticOracle, skewed_seed, synthetic_oracle
+from core.benchmark.oracles import ALL_KINDS, IID, KINDS, SyntheticOracle, opened, skewed_seed, synthetic_oracle
 from core.benchmark.suite import MATCHED, Line, Run, matched_wins, means, run_of, wins_at_all
 from core.benchmark.task import Listing, Task
 
@@ -31,6 +31,7 @@ __all__ = [
     "covered",
     "matched_wins",
     "means",
+    "opened",
     "run_of",
     "skewed_seed",
     "synthetic_oracle",

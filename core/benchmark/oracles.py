@@ -13,8 +13,8 @@ Nothing here was measured on a model. Each kind has a structure of its own, so t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,18 @@ def synthetic_oracle(kind: str, odd: Odd, number: int, vectors: npt.NDArray[Any]
     risk = np.empty(len(order))
     risk[order] = _Generator(rng, places, ordered).draw(kind)
     return SyntheticOracle(kind, number, odd, codes, risk)
+
+
+def opened(odd: Odd, extend: Mapping[str, Sequence[str]]) -> Odd:
+    """The ODD with some extended values taken into it, so that an oracle covers slices outside the ODD as well.
+
+    Dimensions, values and so the numbers of all slices stay the same.
+    """
+    dims = [
+        replace(d, values=tuple(replace(v, tier="base") if v.name in extend.get(d.name, ()) else v for v in d.values))
+        for d in odd.dimensions
+    ]
+    return replace(odd, name=f"{odd.name}-opened", dimensions=tuple(dims), source="own")
 
 
 def _document_order(odd: Odd) -> tuple[Codes, Ints, Ints]:
@@ -198,24 +210,26 @@ def _sigmoid(z: Floats) -> Floats:
     return risk
 
 
-def skewed_seed(oracle: SyntheticOracle, observed: int = 300) -> SeedTable:
+def skewed_seed(oracle: SyntheticOracle, observed: int = 300, within: Odd | None = None) -> SeedTable:
     """A seed table as a fleet would bring it: skewed towards common values, at least ten samples per slice.
 
     Args:
         oracle: Gives the failure rates; its number seeds the draws, too.
         observed: Slices to observe.
+        within: The ODD of the table where the oracle goes beyond it (`opened`): only its base slices are observed.
 
     Raises:
         InputError: The ODD has no more slices than that.
     """
-    odd = oracle.odd
-    if not 1 <= observed < len(oracle.risk):
-        raise InputError(f"Of {len(oracle.risk):,} slices, from 1 to {len(oracle.risk) - 1:,} can be observed; got {observed:,}.")
+    odd, home = oracle.odd, within or oracle.odd
+    size = home.base_space.size
+    if not 1 <= observed < size:
+        raise InputError(f"Of {size:,} slices, from 1 to {size - 1:,} can be observed; got {observed:,}.")
     rng = np.random.default_rng(7 + oracle.number)
     codes, _, order = _document_order(odd)
     share = np.ones(len(codes))
     for k in odd.active:
-        share = share * _shares(odd, k)[codes[:, k]]
+        share = share * _shares(home, k)[codes[:, k]]
     p = share[order] / share.sum()
     picked = np.sort(rng.choice(len(p), observed, replace=False, p=p))
     n = np.full(observed, 10) + rng.poisson(np.clip(p[picked] / p[picked].mean() * 2, 0, 60))
@@ -223,7 +237,7 @@ def skewed_seed(oracle: SyntheticOracle, observed: int = 300) -> SeedTable:
     by_id = np.argsort(order[picked])
     mean = 1.0 - failed / n
     slices = codes[order[picked]][by_id]
-    return SeedTable(odd, slices, n[by_id].astype(np.int64), mean[by_id], np.full(observed, np.nan))
+    return SeedTable(home, slices, n[by_id].astype(np.int64), mean[by_id], np.full(observed, np.nan))
 
 
 def _shares(odd: Odd, k: int) -> Floats:

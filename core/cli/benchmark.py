@@ -42,6 +42,10 @@ def compare(
         str, typer.Option("--synthetic", help=f"No table: oracles made up of these kinds ({', '.join(ALL_KINDS)}; all but iid: suite).")
     ] = "",
     seeds: Annotated[int, typer.Option("--seeds", help="Synthetic oracles of each kind.")] = 5,
+    extend: Annotated[
+        list[str] | None,
+        typer.Option("--extend", help="With --synthetic: dimension=value,value; ranks the slices outside the ODD that have one."),
+    ] = None,
     observed: Annotated[int, typer.Option("--observed", help="Slices of each synthetic seed table.")] = 300,
     resamples: Annotated[int, typer.Option("--bootstrap", min=0, help="Draws of the oracle behind the intervals; 0 makes none.")] = 1000,
     number: Annotated[int, typer.Option("--seed", min=0, help="Seeds chance and bootstrap.")] = 0,
@@ -60,8 +64,12 @@ def compare(
             raise InputError("A synthetic oracle needs a declared ODD: --odd driving, or the path of a YAML file.")
         odd = odd.restricted(o.listed(opts.dims)) if opts.dims else odd
         settings = Settings.from_environment()
-        _tell_suite(operators.suite(kinds, seeds, settings, odd=odd, mode=similarity or "text", observed=observed, **common), out, as_json)
+        mode = similarity or "text"
+        made = operators.suite(kinds, seeds, settings, odd=odd, mode=mode, observed=observed, extend=extend or (), **common)
+        _tell_suite(made, out, as_json)
         return
+    if extend:
+        raise InputError("--extend goes with --synthetic: an oracle of your own says itself which values it has.")
     if scope not in ("in", "out"):
         raise InputError(f'--scope: got "{scope}"; allowed: in, out.')
     if splits > 1:

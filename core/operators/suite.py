@@ -22,6 +22,7 @@ from core.benchmark import (
     compare,
     matched_wins,
     means,
+    opened,
     run_of,
     skewed_seed,
     synthetic_oracle,
@@ -34,10 +35,11 @@ from core.operators.benchmark import BUDGETS, benchmark, check_budgets
 from core.operators.rank import versions
 from core.operators.sides import split_sides
 from core.operators.table import Prepared
-from core.scoring import Scope, ScoringParameters
+from core.scoring import ScoringParameters, make_scope
+from core.scoring.scope import IN_ODD
 from core.seed_table import CheckReport
 from core.settings import Settings
-from core.similarity import choose_similarity
+from core.similarity import choose_similarity, value_cosines
 from core.similarity.encoder import Encoder
 
 OBSERVED = 300
@@ -109,6 +111,7 @@ def suite(
     budgets: Sequence[int] = BUDGETS,
     methods: Sequence[str] = (),
     observed: int = OBSERVED,
+    extend: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> SuiteResult:
     """Runs methods on synthetic oracles, each with a seed table drawn from it.
@@ -122,6 +125,7 @@ def suite(
         budgets: K values.
         methods: Names; nothing takes all.
         observed: Slices of each seed table.
+        extend: Extended values, as `make_scope` reads them: the oracles cover them too, and candidates are the slices outside the ODD.
         progress: Called with runs done and in all.
 
     Raises:
@@ -135,23 +139,26 @@ def suite(
             f"There is no synthetic oracle {', '.join(unknown)}; allowed: {', '.join(ALL_KINDS)}, and at least one run of each."
         )
     ks = check_budgets(budgets)
-    chosen, left_out = choose_methods(methods)
-    dims = odd.active or tuple(range(len(odd.names)))
-    similarity = choose_similarity(odd, dims, mode, settings, [odd.base_space])
-    vectors = slice_vectors(odd, settings) if "semantic" in kinds else None
+    scope = make_scope(odd, "out", extend) if extend else IN_ODD
+    chosen, left_out = choose_methods(methods, scope.outside)
+    whole = opened(odd, scope.extend) if scope.outside else odd
+    similarity = choose_similarity(odd, scope.dims(odd), mode, settings, [scope.space(odd)])
+    values = value_cosines(odd, settings) if scope.outside else None
+    vectors = slice_vectors(whole, settings) if "semantic" in kinds else None
     runs: list[Run] = []
     for kind in kinds:
         for number in range(seeds):
             if progress is not None:
                 progress(len(runs), len(kinds) * seeds)
-            oracle = synthetic_oracle(kind, odd, number, vectors)
-            seed = skewed_seed(oracle, observed)
-            missing = ~np.isin(odd.codec.encode(oracle.codes), seed.ids)
-            task = Task(seed, ScoringParameters(), similarity, Scope(), oracle.codes[missing], ks, number)
+            oracle = synthetic_oracle(kind, whole, number, vectors)
+            seed = skewed_seed(oracle, observed, odd)
+            missing = ~(odd.base_space.contains(oracle.codes) if scope.outside else np.isin(odd.codec.encode(oracle.codes), seed.ids))
+            task = Task(seed, ScoringParameters(), similarity, scope, oracle.codes[missing], ks, number, values)
             risk = OracleRisk(oracle.risk[missing], np.full(int(missing.sum()), ORACLE_N, dtype=np.int64))
             runs.append(run_of(kind, number, task, risk.risk, compare(task, risk, chosen, resamples=0, curves=False)))
     named = ", ".join(dict.fromkeys(kinds))
-    what = f"{len(runs)} runs over made-up oracles ({named}), {observed:,} slices observed in each; no model was tested"
+    where = f"; candidates: {int(missing.sum()):,} slices outside the ODD" if scope.outside else ""
+    what = f"{len(runs)} runs over made-up oracles ({named}), {observed:,} slices observed in each{where}; no model was tested"
     return _gathered(what, True, runs, chosen, ks, similarity.provenance(), left_out)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.benchmark import ALL_KINDS, skewed_seed, synthetic_oracle
+from core.benchmark import ALL_KINDS, opened, skewed_seed, synthetic_oracle
 from core.errors import InputError
 from core.odd import built_in, from_document, infer_odd
 
@@ -107,3 +107,15 @@ def test_what_cannot_be_made_up_is_said():
     big = infer_odd({f"d{i}": [str(j) for j in range(10)] for i in range(6)})
     with pytest.raises(InputError, match="at most 100,000"):
         synthetic_oracle("iid", big, 0)
+
+
+def test_an_oracle_may_reach_beyond_the_odd_while_the_seed_stays_within():
+    odd = built_in().restricted(["time", "weather_visibility", "environment", "road_condition"])
+    wide = opened(odd, {"time": ("dusk",), "weather_visibility": ("dust", "fog_dense")})
+    assert wide.base_space.size == 3 * 6 * 4 * 3
+    assert (odd.base_space.size, odd.codec.values) == (2 * 4 * 4 * 3, wide.codec.values)  # the ODD itself is untouched
+    oracle = synthetic_oracle("additive", wide, 0)
+    seed = skewed_seed(oracle, 40, odd)
+    assert seed.odd is odd and seed.in_base.all() and len(seed.n) == 40
+    with pytest.raises(InputError, match="from 1 to 95"):
+        skewed_seed(oracle, 96, odd)

@@ -113,6 +113,7 @@ def test_nothing_to_compare_is_an_error_and_not_a_zero(tables, refused):
         (("--split-by", "id"), "name no second one"),
         (("--synthetic", "iid"), "makes its own tables"),
         (("--splits", "3"), "--splits needs --split-by"),
+        (("--extend", "time=dusk"), "--extend goes with --synthetic"),
     ],
 )
 def test_what_is_impossible_is_said(tables, refused, args, said):
@@ -160,6 +161,15 @@ def test_made_up_oracles_are_called_synthetic_and_reproduce(run, tmp_path):
     out = tmp_path / "suite.csv"
     run(*args, "--out", out)
     assert {r["oracle"] for r in csv.DictReader(io.StringIO(out.read_text()))} == {"all", "additive", "iid"}
+
+
+def test_made_up_oracles_reach_outside_the_odd(run):
+    extend = ("--extend", "weather_visibility=dust", "--extend", "time=dusk")
+    args = ("--synthetic", "additive", "--seeds", "1", "--similarity", "exact", "--methods", "unseen,lift,random", "--k", "100")
+    text = run(*args, *extend)
+    # 5 x 3 values instead of 4 x 2 of the two dimensions: 3,840 x 15 / 8 slices, less those inside.
+    assert "candidates: 3,360 slices outside the ODD" in text
+    assert "SliceScorer, unseen" in text
 
 
 def test_a_made_up_oracle_needs_a_declared_odd(refused):
