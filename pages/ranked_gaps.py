@@ -30,7 +30,7 @@ top = st.container()
 bar_of_controls = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=gaps_campaign.bar_key())
 body = st.container()
 waiting = Waiting(top, body, current, seed.odd.base_space.size)
-unknown, dropped = state.unknown_table(), ignored(seed.odd)
+unknown, dropped = state.unknown_table(), [*ignored(seed.odd), *gaps_campaign.ignored()]
 try:
     with bar_of_controls:
         planning = gaps_campaign.switch()

@@ -78,6 +78,8 @@ def plan(
         quotas=read_quotas(quota or ()),
         skip_scheduled=not again,
     )
+    if ranking.floor is not None:
+        raise InputError("--min-ild shapes a list of a given length; a campaign is shaped by quotas. Leave it out.")
     own = _mapping(mapping)
     prepared = opts.prepare()
     report = operators.check(prepared)
@@ -100,7 +102,7 @@ def plan(
     if as_json:
         _print(operators.campaign_object(sheet) | ({"saved": _saved(saved)} if saved else {}))
     else:
-        _print_plan(made, sheet, own, saved, out)
+        _print_plan(made, sheet, own, saved, out, result.ranking.search.complete)
 
 
 @campaign.command("list")
@@ -220,7 +222,7 @@ def _print(data: Any) -> None:
 
 
 def _print_plan(
-    made: CampaignPlan, sheet: CampaignSheet, mapping: MappingDoc | None, saved: SavedCampaign | None, out: Path | None
+    made: CampaignPlan, sheet: CampaignSheet, mapping: MappingDoc | None, saved: SavedCampaign | None, out: Path | None, complete: bool
 ) -> None:
     c = made.campaign
     summary = c.summary()
@@ -238,6 +240,8 @@ def _print_plan(
     )
     if c.considered < c.candidates:
         say(f"note: only the best {c.considered:,} of {c.candidates:,} missing slices were considered (--pool).")
+    if not complete:
+        say("note: the search for these slices was stopped at the time limit, so better ones may be missing.")
     for q in c.quotas:
         if not q.met:
             say(f"note: quota {q.quota} was not met: {q.have:,} of {q.slices:,}; {q.available:,} ranked slices have the value.")

@@ -12,16 +12,15 @@ from core.operators import CampaignPlan, RankResult
 from core.storage import SavedTable
 from pages.shared import gaps_campaign_files, gaps_campaign_open, gaps_campaign_saved, shell, state
 from pages.shared import gaps_campaign_text as text
-from pages.shared.gaps_campaign_form import form, quota_words
-from pages.shared.gaps_campaign_slices import slice_columns, slice_frame
+from pages.shared.gaps_campaign_form import VIEW, VIEWS, form, ignored, quota_words
+from pages.shared.gaps_campaign_slices import coverage_tile, slice_columns, slice_frame
 from pages.shared.gaps_head import NAME
 from pages.shared.gaps_text import value_name
 from pages.shared.markup import chip, fill, strong
 from pages.shared.markup import table as plain_table
 from pages.shared.shell import Tile
 
-VIEW, VIEWS = "view", ("Ranking", "Campaign")
-"""Query parameter of the view of the page, and what it can be."""
+__all__ = ["bar_key", "ignored", "opened", "show", "switch"]
 
 
 def bar_key() -> str:
@@ -110,9 +109,7 @@ def _figures(c: Campaign) -> None:
         ),
         Tile("Failing samples expected", f"{c.expected_failures:,.0f}", f"estimate; mean ε̂ {_mean(c)}"),
     ]
-    for x in c.coverage:
-        label = {1: "Values covered", 2: "Pairs of values covered"}[x.t]
-        tiles.append(Tile(label, f"{x.after:,}", f"{x.before:,} before, {x.after - x.before:,} more", f"of {x.possible:,}"))
+    tiles += [coverage_tile(**vars(x)) for x in c.coverage]
     shell.tiles(tiles)
     if c.shared:
         shell.note(f"{text.several(c.shared, 'slice')} of the plan {'is' if c.shared == 1 else 'are'} also in other campaigns.")

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.acquisition import BUDGETS, BudgetKind, Quota, Request, interval_width, read_factors, read_quotas, samples_for_width
+from core.acquisition import BUDGETS, BudgetKind, Factor, Quota, Request, interval_width, read_factors, read_quotas, samples_for_width
+from core.acquisition.samples import MOST
 from core.errors import InputError
 from core.odd import Odd
 from core.plots import named
 from pages.shared import shell
+from pages.shared.gaps_parameters import within
 from pages.shared.gaps_text import value_name
 from pages.shared.markup import Markup, fill, strong
 
@@ -18,6 +20,29 @@ COST, QUOTA = "cost", "quota"
 """Query parameters that hold one factor or one quota each, as the command line takes them."""
 _FIRST: dict[BudgetKind, float] = {"slices": 40.0, "samples": 4000.0, "cost": 4000.0}
 _SAMPLES = ("From an interval", "Fixed")
+_BUDGETS: dict[BudgetKind, str] = {"slices": "Slices", "samples": "Samples", "cost": "Cost"}
+_MOST = 1e12
+VIEW, VIEWS = "view", ("Ranking", "Campaign")
+"""Query parameter of the view of the page, and what it can be."""
+_WORDS = {VIEW: VIEWS, "budget_in": tuple(_BUDGETS.values()), "per_slice": _SAMPLES, "leave_out": ("true", "false")}
+_RANGES: dict[str, tuple[float, float]] = {
+    **{f"budget_{kind}": (1.0, _MOST) for kind in BUDGETS},
+    "samples": (1, MOST),
+    "width": (0.01, 0.99),
+    "assumed": (0.0, 1.0),
+    "sample_cost": (0.001, 1e9),
+}
+"""What the query parameters of the form can hold."""
+
+
+def ignored() -> list[str]:
+    """What the address asks of a campaign and cannot have, in words; call it before the form, which clears it from the address."""
+    out = []
+    for key in st.query_params:
+        for v in st.query_params.get_all(key):
+            if (key in _WORDS and v not in _WORDS[key]) or (key in _RANGES and not within(v, *_RANGES[key])):
+                out.append(f"{key} = {v}")
+    return out
 
 
 def form(odd: Odd, dims: Sequence[str]) -> Request:
@@ -38,13 +63,13 @@ def form(odd: Odd, dims: Sequence[str]) -> Request:
         required=True,
         key="budget_in",
         bind="query-params",
-        format_func={"slices": "Slices", "samples": "Samples", "cost": "Cost"}.__getitem__,
+        format_func=_BUDGETS.__getitem__,
         label_visibility="collapsed",
     )
     budget = st.number_input(
-        {"slices": "Slices at most", "samples": "Samples at most", "cost": "Cost at most"}[kind],
+        f"{_BUDGETS[kind]} at most",
         min_value=1.0,
-        max_value=1e12,
+        max_value=_MOST,
         value=_FIRST[kind],
         step=10.0 if kind == "slices" else 500.0,
         format="%g" if kind == "cost" else "%.0f",
@@ -87,7 +112,7 @@ def _per_slice() -> tuple[int, float, float]:
         label_visibility="collapsed",
     )
     if how == _SAMPLES[1]:
-        fixed = int(st.number_input("Samples of each slice", 1, 10_000_000, 100, 10, key="samples", bind="query-params"))
+        fixed = int(st.number_input("Samples of each slice", 1, MOST, 100, 10, key="samples", bind="query-params"))
         widest = interval_width(fixed, 0.5)
         shell.note(fill("{n} samples know an error rate to ± {w} points at worst.", n=strong(f"{fixed:,}"), w=f"{50 * widest:.1f}"))
         return fixed, 0.2, 0.5
@@ -95,8 +120,7 @@ def _per_slice() -> tuple[int, float, float]:
     with left:
         width = st.number_input(
             "Interval width",
-            0.01,
-            0.99,
+            *_RANGES["width"],
             0.2,
             0.05,
             "%g",
@@ -129,12 +153,12 @@ def _at(rate: float) -> str:
 
 def _costs(odd: Odd, dims: Sequence[str]) -> float:
     shell.section("Cost", "factors of a slice are multiplied")
-    base = st.number_input("Cost of one sample", 0.001, 1e9, 1.0, 1.0, "%g", key="sample_cost", bind="query-params")
+    base = st.number_input("Cost of one sample", *_RANGES["sample_cost"], 1.0, 1.0, "%g", key="sample_cost", bind="query-params")
     for i, text in enumerate(dict.fromkeys(st.query_params.get_all(COST))):
         line = text
         try:
             (f,) = read_factors([text])
-            line = f"{_value(odd, f.dimension, f.value)} × {f.times:g}"
+            line = factor_words(odd, f)
         except InputError:
             pass  # told by the caller, together with the others
         _line(COST, i, text, line)
@@ -151,7 +175,7 @@ def _quotas(odd: Odd, dims: Sequence[str]) -> None:
         line = text
         try:
             (q,) = read_quotas([text])
-            line = f"{_value(odd, q.dimension, q.value)}: {quota_words(q)}"
+            line = named_quota(odd, q)
         except InputError:
             pass
         _line(QUOTA, i, text, line)
@@ -169,6 +193,16 @@ def quota_words(q: Quota) -> str:
     """A quota for people, such as "at most 25 % of the slices"."""
     amount = f"{100 * q.amount:g} % of the slices" if q.share else f"{q.amount:,.0f} {'slice' if q.amount == 1 else 'slices'}"
     return f"at {q.kind} {amount}"
+
+
+def named_quota(odd: Odd, q: Quota) -> str:
+    """A quota with its value, such as "night: at most 10 slices"."""
+    return f"{_value(odd, q.dimension, q.value)}: {quota_words(q)}"
+
+
+def factor_words(odd: Odd, f: Factor) -> str:
+    """A factor for people, such as "night × 2"."""
+    return f"{_value(odd, f.dimension, f.value)} × {f.times:g}"
 
 
 def _value(odd: Odd, dimension: str, value: str) -> str:

@@ -7,14 +7,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import operators
 from core.errors import OddysseyError
+from core.odd import Odd
 from core.storage import STATUSES, CampaignContent, Status
 from pages.shared import gaps_campaign_files, shell, state
 from pages.shared import gaps_campaign_text as text
 from pages.shared.gaps_campaign_saved import CAMPAIGN, bar
-from pages.shared.gaps_campaign_slices import slice_columns, slice_frame
+from pages.shared.gaps_campaign_slices import coverage_tile, slice_columns, slice_frame
 from pages.shared.gaps_head import NAME
 from pages.shared.markup import fill, strong, tags
 from pages.shared.markup import table as plain_table
+from pages.shared.shell import Tile
 
 _SAID, _ERROR = "campaign.said", "campaign.status_error"
 _LOG = 30
@@ -29,6 +31,7 @@ def show(top: DeltaGenerator, body: DeltaGenerator) -> bool:
     try:
         content = state.store().campaigns.load(wanted)
         table = state.store().tables.get(content.saved.table_id)
+        odd = state.store().odds.get(content.saved.odd_hash)
     except OddysseyError as e:
         with top:
             shell.header(NAME, "This campaign cannot be shown.")
@@ -39,7 +42,7 @@ def show(top: DeltaGenerator, body: DeltaGenerator) -> bool:
     with top:
         left, right = st.columns([0.74, 0.26], gap="medium")
     with left:
-        shell.header(NAME, text.opened(content), text.opened_provenance(content, table), synthetic=table.synthetic)
+        shell.header(NAME, text.opened(content), text.opened_provenance(content, table, odd), synthetic=table.synthetic)
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small", key="od-actions"):
         st.button("Back to planning", key="campaign_back", on_click=_back)
         with st.popover("Download", type="primary", key="campaign_download"):
@@ -49,7 +52,8 @@ def show(top: DeltaGenerator, body: DeltaGenerator) -> bool:
             name = strong(content.saved.name)
             shell.note(fill("{name} lies in the bin, so its slices cannot be changed. Restore it in the planning view.", name=name))
         shell.html(bar(content.saved))
-        _slices(content)
+        _figures(content)
+        _slices(content, odd)
         _log(content)
     return True
 
@@ -58,19 +62,31 @@ def _back() -> None:
     st.query_params.pop(CAMPAIGN, None)
 
 
-def _slices(content: CampaignContent) -> None:
-    odd = state.store().odds.get(content.saved.odd_hash)
+def _figures(content: CampaignContent) -> None:
+    """What was planned, dropped slices included."""
+    x, summary = content.saved, content.manifest["campaign"]["summary"]
+    tiles = [
+        Tile("Samples", f"{x.samples:,}", "as planned"),
+        Tile("Cost", text.number(x.cost), "as planned"),
+        Tile("Failing samples expected", f"{summary['expected_failures']:,.0f}", "estimate: samples × ε̂"),
+    ]
+    tiles += [coverage_tile(**c) for c in summary["coverage"]]
+    shell.tiles(tiles)
+
+
+def _slices(content: CampaignContent, odd: Odd) -> None:
     said = st.session_state.pop(_SAID, None)
     shell.section("Slices", "select rows to set their status; every status is kept")
     bar_ = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     frame = slice_frame(odd, tuple(s.planned for s in content.slices))
     frame.insert(1, "status", [s.status for s in content.slices])
-    frame["note"] = [s.note for s in content.slices]
+    if any(s.note for s in content.slices):
+        frame.insert(2, "note", [s.note for s in content.slices])
     frame["since"] = [s.at.replace(tzinfo=None) for s in content.slices]
     columns = slice_columns(odd, frame)
     columns |= {
         "status": st.column_config.TextColumn("Status", width=84, pinned=True),
-        "note": st.column_config.TextColumn("Note"),
+        "note": st.column_config.TextColumn("Note", width=120),
         "since": st.column_config.DatetimeColumn("Since, UTC", format="YYYY-MM-DD HH:mm", width=128),
     }
     event = st.dataframe(

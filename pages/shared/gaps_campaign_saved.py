@@ -23,9 +23,8 @@ _TONES = {"evaluated": "done", "acquired": "info", "planned": "plain", "dropped"
 def save(table: SavedTable, made: CampaignPlan) -> None:
     """Ask for a name and keep the plan under it."""
     store = state.store()
-    name = st.text_input(
-        "Name", store.campaigns.free_name(f"Campaign {len(store.campaigns.list(include_deleted=True)) + 1}"), max_chars=120
-    )
+    proposed = store.campaigns.free_name(f"Campaign {len(store.campaigns.list(include_deleted=True)) + 1}")
+    name = st.text_input("Name", proposed, key="campaign_name", max_chars=120)
     if st.button("Save", key="campaign_save_now", type="primary"):
         try:
             saved = operators.save_campaign(store, name, made, table)

@@ -1,4 +1,4 @@
-"""Slices of a campaign as a table, planned or saved."""
+"""What a plan and a saved campaign both show: slices as a table, coverage as a tile."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from core.odd import Odd
 from core.plots import named
 from core.storage import PlannedSlice
 from pages.shared.gaps_list import fitted
+from pages.shared.shell import Tile
 
 
 def slice_frame(odd: Odd, slices: tuple[PlannedSlice, ...]) -> pd.DataFrame:
@@ -35,3 +36,9 @@ def slice_columns(odd: Odd, frame: pd.DataFrame) -> dict[str, object]:
         "fail": column("Est. failing", format="%.1f", width=82, help="Samples × ε̂: failing samples expected, an estimate."),
         **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label, width=fitted(odd.by_name[d].label, frame[f"d {d}"])) for d in dims},
     }
+
+
+def coverage_tile(t: int, possible: int, before: int, after: int) -> Tile:
+    """Coverage before and after a campaign; the arguments are the fields of `core.acquisition.Coverage`."""
+    label = {1: "Values covered", 2: "Pairs of values covered"}[t]
+    return Tile(label, f"{after:,}", f"{before:,} before, {after - before:,} more", f"of {possible:,}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from core.acquisition import Campaign, Request
+from core.odd import Odd
 from core.operators import RankResult
-from core.storage import CampaignContent, SavedCampaign, SavedTable
+from core.storage import CampaignContent, SavedTable
+from pages.shared.gaps_campaign_form import factor_words, named_quota
 from pages.shared.gaps_controls import fixed
 from pages.shared.gaps_text import searched
 from pages.shared.markup import Text, code, fill, join, mark, strong
@@ -75,11 +76,6 @@ def left_out(c: Campaign) -> list[tuple[int, str]]:
     return [r for r in rows if r[0]]
 
 
-def progress(x: SavedCampaign) -> str:
-    """Where the slices of a campaign stand, such as "38 planned, 2 acquired"."""
-    return ", ".join(f"{n:,} {k}" for k, n in x.counts.items() if n)
-
-
 def opened(content: CampaignContent) -> Text:
     """How far a saved campaign is."""
     x = content.saved
@@ -98,19 +94,13 @@ def opened(content: CampaignContent) -> Text:
     )
 
 
-def opened_provenance(content: CampaignContent, table: SavedTable) -> Text:
+def opened_provenance(content: CampaignContent, table: SavedTable, odd: Odd) -> Text:
     """When and from what a saved campaign was made."""
     x, manifest = content.saved, content.manifest
-    request = Request.from_dict(manifest["campaign"]["request"])
-    failures = sum(s.planned.samples * s.planned.eps_hat for s in content.slices)
     return fill(
-        "Saved {at} UTC, {m}, cost {c}, {f} failing samples expected (samples × ε̂ as estimated then). {asked}. "
-        "Made from the table {t} {d}, ODD {o}, {s} similarity.",
+        "Saved {at} UTC. {asked}. Made from the table {t} {d}, ODD {o}, {s} similarity; estimates are those of that time.",
         at=f"{x.created_at:%Y-%m-%d %H:%M}",
-        m=several(x.samples, "sample"),
-        c=number(x.cost),
-        f=f"{failures:,.0f}",
-        asked=asked(request, manifest),
+        asked=asked(Request.from_dict(manifest["campaign"]["request"]), manifest.get("filter") or {}, odd),
         t=strong(table.name),
         d=code(table.digest[:6]),
         o=code(x.odd_hash[:6]),
@@ -118,11 +108,11 @@ def opened_provenance(content: CampaignContent, table: SavedTable) -> Text:
     )
 
 
-def asked(r: Request, manifest: Mapping[str, Any]) -> str:
+def asked(r: Request, where: Mapping[str, Sequence[str]], odd: Odd) -> str:
     """A request in words."""
-    each = f"{r.samples:,} samples each" if r.samples else f"an interval of {r.width:g} at an error of {r.rate:g}"
-    costs = f", costs {', '.join(map(str, r.factors))}" if r.factors else ""
-    quotas = f", quotas {', '.join(map(str, r.quotas))}" if r.quotas else ""
-    where = manifest.get("filter") or {}
-    fixed_ = f", fixed {fixed(tuple((d, tuple(v)) for d, v in where.items()))}" if where else ""
-    return f"Asked for: at most {number(r.budget)} {_unit(r)}, {each}{costs}{quotas}{fixed_}"
+    each = f"{r.samples:,} samples a slice" if r.samples else f"{r.per_slice:,} samples a slice (interval of {r.width:g}, error {r.rate:g})"
+    parts = [f"Asked for: at most {number(r.budget)} {_unit(r)}", each]
+    parts += [factor_words(odd, f) for f in r.factors] + [named_quota(odd, q) for q in r.quotas]
+    if where:
+        parts.append(f"fixed {fixed(tuple((d, tuple(v)) for d, v in where.items()))}")
+    return ", ".join(parts)

@@ -134,6 +134,7 @@ def test_quotas_and_the_pool_are_told(run, table):
         (["--slices", 1, "--cost", "night:2"], "a cost cannot be read".capitalize()),
         (["--slices", 1, "--quota", "time=night"], "A quota cannot be read"),
         (["--slices", 1, "--interval-width", 2], "interval width"),
+        (["--slices", 1, "--min-ild", 0.5], "a campaign is shaped by quotas"),
         (["--slices", 1, "--out", "plan.xlsx"], "csv, json, or zip"),
     ],
 )
