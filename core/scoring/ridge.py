@@ -245,21 +245,37 @@ class _Features:
 
 
 def _system(x: Codes, kernels: Sequence[Floats] | None, noise: Floats) -> _Kernel | _Features:
-    """The smaller of the two systems; by effects only where equality counts, whose features are few."""
-    features = _features(x) if kernels is None else None
+    """The smaller of the two systems."""
+    features = _features(x, kernels)
     return _Kernel(x, kernels, noise) if features is None else _Features(*features, noise)
 
 
-def _features(x: Codes) -> tuple[Floats, Floats] | None:
-    """One column per observed value and per observed pair, so that their products are K1 and K2; None if they are more than slices."""
+def _features(x: Codes, kernels: Sequence[Floats] | None = None) -> tuple[Floats, Floats] | None:
+    """Columns for single and for pair effects, so that their products are K1 and K2; None if they are more than slices."""
     s, d = x.shape
-    one = [np.unique(x[:, k], return_inverse=True)[1] for k in range(d)]
-    two = [np.unique(one[i] * (one[j].max() + 1) + one[j], return_inverse=True)[1] for i, j in combinations(range(d), 2)]
-    if sum(int(c.max()) + 1 for c in [*one, *two]) >= s:
-        return None
-    singles = [np.eye(int(c.max()) + 1)[c] for c in one]
-    pairs = [np.eye(int(c.max()) + 1)[c] for c in two]
+    one = [np.unique(x[:, k], return_inverse=True) for k in range(d)]
+    if kernels is None:
+        codes = [c for _, c in one]
+        two = [np.unique(codes[i] * (codes[j].max() + 1) + codes[j], return_inverse=True)[1] for i, j in combinations(range(d), 2)]
+        if sum(int(c.max()) + 1 for c in [*codes, *two]) >= s:
+            return None
+        singles = [np.eye(int(c.max()) + 1)[c] for c in codes]
+        pairs = [np.eye(int(c.max()) + 1)[c] for c in two]
+    else:
+        sizes = [len(values) for values, _ in one]
+        if sum(sizes) + sum(a * b for a, b in combinations(sizes, 2)) >= s:
+            return None
+        # Only the values observed matter to the fit: a square root of their kernel gives each as many features as there are values.
+        singles = [_root(kernel[np.ix_(values, values)])[c] for kernel, (values, c) in zip(kernels, one, strict=True)]
+        pairs = [(a[:, :, None] * b[:, None, :]).reshape(s, -1) for a, b in combinations(singles, 2)]
     return np.hstack(singles) / np.sqrt(d), np.hstack([np.empty((s, 0)), *pairs]) * np.sqrt(2.0 / max(d * (d - 1), 1))
+
+
+def _root(kernel: Floats) -> Floats:
+    """R with R R' = kernel."""
+    values, vectors = np.linalg.eigh(kernel)
+    out: Floats = vectors * np.sqrt(np.maximum(values, 0.0))
+    return out
 
 
 def _tables(

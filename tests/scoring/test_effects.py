@@ -218,6 +218,6 @@ def test_more_slices_than_effects_have_the_same_deviations(monkeypatch: pytest.M
     odd = infer_odd({"a": list("xyz"), "b": list("xyzw"), "c": ["no", "yes"]})
     seed = sampled(odd, 22, 3)
     by_effects = ridge_effects(fit_ridge(seed, (0, 2)))
-    monkeypatch.setattr("core.scoring.ridge._features", lambda x: None)
+    monkeypatch.setattr("core.scoring.ridge._features", lambda *_: None)
     by_slices = ridge_effects(fit_ridge(seed, (0, 2)))
     assert np.abs(flat(by_effects)[1] - flat(by_slices)[1]).max() < 1e-9

@@ -103,11 +103,33 @@ def test_more_slices_than_effects_are_solved_by_effects_with_the_same_result(mon
     assert ridge._features(seed.codes[:, dims]) is not None
     model = fit_ridge(seed, dims)
     assert np.abs(model.predict(base) - brute(seed, dims, base)[0]).max() <= 1e-6
-    monkeypatch.setattr(ridge, "_features", lambda x: None)
+    monkeypatch.setattr(ridge, "_features", lambda *_: None)
     other = fit_ridge(seed, dims)
     assert (other.s1, other.s2, other.constant) == (model.s1, model.s2, model.constant)
     assert other.log_likelihood == pytest.approx(model.log_likelihood, abs=1e-8)
     assert np.array_equal(other.predict_units(base), model.predict_units(base))
+
+
+def test_the_same_holds_where_values_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = infer_odd({"a": list("xyz"), "b": list("xyzw"), "c": list("xy")})
+    seed, dims, base = sampled(odd, 22, 3), (0, 2), all_slices(odd)
+    rng = np.random.default_rng(5)
+    alike = []
+    for size in (3, 2):
+        v = rng.normal(size=(size, 4))
+        v /= np.linalg.norm(v, axis=1, keepdims=True)
+        alike.append(np.rint(v @ v.T * UNIT).astype(np.int32))
+    x = seed.codes[:, dims]
+    kernels = ridge.value_kernels(alike, (3, 2))
+    features = ridge._features(x, kernels)
+    assert features is not None
+    for made, wanted in zip(features, ridge.kernel_matrices(x, x, kernels), strict=True):
+        assert np.abs(made @ made.T - wanted).max() < 1e-9
+    model = fit_ridge(seed, dims, alike=alike)
+    monkeypatch.setattr(ridge, "_features", lambda *_: None)
+    other = fit_ridge(seed, dims, alike=alike)
+    assert (other.s1, other.s2) == (model.s1, model.s2)
+    assert np.abs(other.predict_units(base) - model.predict_units(base)).max() <= 10
 
 
 def test_values_that_are_alike_lend_each_other_their_effects() -> None:

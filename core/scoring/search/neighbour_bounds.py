@@ -27,6 +27,10 @@ LAMBDAS = np.array([15.0, 30.0, 50.0, 80.0, 120.0, 180.0, 280.0, 450.0])
 
 SLACK = 1e-9
 """Rounding errors of a needed error rate are far below this."""
+MOST_RIVALS, MOST_ALIVE = 48, 600
+"""Rivals of an observed slice that are looked at, and observed slices that matter beyond which none is."""
+FEW, BATCH = 12, 10_000
+"""Observed slices of one child, and pairs of children and observed slices at a time, for which rivals are looked at."""
 ENTRIES = 500_000
 """Entries of the arrays that a thread holds at once."""
 
@@ -115,6 +119,7 @@ class NeighbourBounds:
 
     def __init__(self, model: NeighbourModel) -> None:
         self.model = model
+        self.rivals: Rivals | None = None
 
     def leaves(self, codes: Codes) -> npt.NDArray[np.int64]:
         """Scores of slices (n, D) in units of 1e-12."""
@@ -123,6 +128,10 @@ class NeighbourBounds:
 
     def children(self, level: int, codes: Codes, log_p: npt.NDArray[np.float64], least: int) -> npt.NDArray[np.int64]:
         """See `Bounds.children`."""
+        if self.rivals is None and least > 0:
+            # What is needed only grows from here on, so no other observed slice can come to matter.
+            alive = np.flatnonzero(self.model.error >= (least - 0.5 - MARGIN) / SCALE - 1.0 - 2 * SLACK)
+            self.rivals = Rivals(self.model, np.intersect1d(alive, self.model.failing))
         rows = max(1, ENTRIES // max(1, len(self.model.tree.values[level]) * self.model.failing.size))
         return in_blocks(lambda i: self._children(level, codes[i : i + rows], log_p[i : i + rows], least), len(codes), rows)
 
@@ -141,6 +150,15 @@ class NeighbourBounds:
             row, col, who = self._pairs(level, codes, np.where(hopeful, need, np.inf), a)
             if row.size:
                 score = self._score(level, codes[row], values[col], child_log[row, col], w[row, col], need[row, col], who)
+                if self.rivals is not None:
+                    still = score >= max(least, 1)
+                    # A child falls only with all its slices; with many of them that hardly ever happens.
+                    child = row * values.size + col
+                    few = np.bincount(child[still], minlength=q.size)[child] <= FEW
+                    at = np.flatnonzero(still & few)
+                    for open_ in np.array_split(at, 1 + at.size // BATCH):
+                        beaten = self.rivals.beat(level, codes[row[open_]], values[col[open_]], who[open_])
+                        score[open_[beaten]] = 0
                 np.maximum.at(q, (row, col), score)
         q[q < least] = -1
         return q
@@ -190,6 +208,56 @@ class NeighbourBounds:
                 np.maximum(best, dual, out=best)
             bound[restricted] = best
         return np.where(possible, in_units(model.rarity.weight(np.minimum(bound, 0.0)) * (1.0 + risk)), 0)
+
+
+class Rivals:
+    """Tells when an observed slice is certainly no neighbour: m others are closer whatever the open dimensions hold.
+
+    Only a few likely rivals of each slice are looked at: those most alike to it in the open dimensions.
+    """
+
+    def __init__(self, model: NeighbourModel, alive: npt.NDArray[np.intp]) -> None:
+        self.model, self.alive = model, alive
+        self.m = model.scorer.rarity.params.m
+        self.place = np.full(model.error.size, -1, dtype=np.int64)
+        self.place[alive] = np.arange(alive.size)
+        # With m or fewer observed slices each is a neighbour; with very many that matter, other bounds do the work.
+        self.useful = self.m < model.error.size and alive.size <= MOST_ALIVE
+        self.index: list[npt.NDArray[np.int64]] = []
+        self.lead: list[Units] = []
+        if not self.useful:
+            return
+        lead = np.zeros((alive.size, model.error.size), dtype=np.int32)
+        for j in range(model.tree.levels, -1, -1):
+            if j < model.tree.levels:
+                column = model.columns[model.tree.order[j]][model.tree.values[j]]
+                worst = np.full_like(lead, np.iinfo(np.int32).max)
+                for row in column:
+                    np.minimum(worst, row[None, :] - row[alive][:, None], out=worst)
+                lead += worst
+            at = np.argsort(-lead, axis=1, kind="stable")[:, : min(MOST_RIVALS, lead.shape[1])]
+            self.index.insert(0, at)
+            self.lead.insert(0, np.take_along_axis(lead, at, axis=1))
+
+    def beat(self, level: int, codes: Codes, value: npt.NDArray[np.int32], who: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Whether the slices `who` (n,) are certainly no neighbours below children (n,)."""
+        model, order = self.model, self.model.tree.order
+        if not self.useful or not who.size:
+            return np.zeros(who.size, dtype=bool)
+        a = self.place[who]
+        rivals = self.index[level + 1][a]
+        column = model.columns[order[level]]
+        own = model.root[who] + column[value, who]
+        other = model.root[rivals] + column[value[:, None], rivals]
+        for j in range(level):
+            column, c = model.columns[order[j]], codes[:, order[j]]
+            own += column[c, who]
+            other += column[c[:, None], rivals]
+        lead = other - own[:, None] + self.lead[level + 1][a]
+        closer = (lead > 0) | ((lead == 0) & (rivals < who[:, None]))
+        # Two similarities of 1 tie, so the argument holds below 1 only.
+        out: npt.NDArray[np.bool_] = (closer.sum(axis=1) >= self.m) & (own + model.rest[level + 1][who] < UNIT)
+        return out
 
 
 def in_units(phi: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
