@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import operators
-from core.acquisition import Request, plan, read_quotas
+from core.acquisition import Request, plan, read_factors, read_quotas
 from core.odd import infer_odd
 from core.scoring import ScoringParameters, rank_missing
 from core.seed_table import SeedTable
@@ -83,7 +83,7 @@ def test_the_plan_is_what_the_operators_make(store):
 def test_the_address_is_the_plan(store):
     quotas, costs = ["environment=highway:<=3", "time=day:>=50%"], ["time=night:2"]
     app = page(store, budget_in="Cost", budget_cost="2000", per_slice="Fixed", samples="10", quota=quotas, cost=costs)
-    request = Request(2000, "cost", samples=10, factors=operators_factors(costs), quotas=read_quotas(quotas))
+    request = Request(2000, "cost", samples=10, factors=read_factors(costs), quotas=read_quotas(quotas))
     c = plan_of(store, **{k: getattr(request, k) for k in ("budget", "kind", "samples", "factors", "quotas")}).campaign
     assert app.dataframe[0].value["#"].tolist() == c.rank.tolist()
     said = text(app)
@@ -92,12 +92,6 @@ def test_the_address_is_the_plan(store):
     assert "day: at least 50 % of the slices" in said
     assert f"highway at most 3 slices {c.quotas[0].have} met" in said
     assert "10 samples know an error rate to ±" in said
-
-
-def operators_factors(costs):
-    from core.acquisition import read_factors
-
-    return read_factors(costs)
 
 
 def test_costs_and_quotas_are_added_replaced_and_removed(store):
@@ -268,5 +262,5 @@ def test_words_for_costs_and_quotas():
     assert named_quota(odd, a) == "fog: at most 1 slice"
     assert named_quota(odd, b) == "lanes: 2: at least 12.5 % of the slices"
     assert named_quota(odd, c) == "x=y: at most 2 slices"
-    assert factor_words(odd, operators_factors(["weather=fog:1.5"])[0]) == "fog × 1.5"
+    assert factor_words(odd, read_factors(["weather=fog:1.5"])[0]) == "fog × 1.5"
     assert [sentences.number(x) for x in (3.0, 0.3, 1234.5, 12.25)] == ["3", "0.3", "1,234.50", "12.25"]
