@@ -16,11 +16,12 @@ from core.acquisition.mapping import MappingDoc, driving_mapping
 from core.acquisition.openscenario import Export, export
 from core.errors import InputError
 from core.operators.rank import RankResult
-from core.storage import CampaignContent, PlannedSlice, SavedCampaign, SavedTable, Store
+from core.storage import CampaignContent, PlannedSlice, SavedCampaign, SavedTable, SliceState, Store
 
 POOL = 5_000
 """Best ranked slices that a campaign is chosen from, unless told otherwise."""
 CAMPAIGN_FORMATS = ("csv", "json", "zip")
+STATE = ("status", "since", "note")
 NUMBERS = ("samples", "cost", "phi", "eps_hat", "expected_failures")
 
 
@@ -47,14 +48,14 @@ class CampaignSheet:
         name: Its name.
         slices: Best rank first.
         manifest: What it was made from.
-        statuses: Status by slice id; nothing for a campaign that is not saved.
+        states: Status by slice id, with note and time; nothing for a campaign that is not saved.
         created: When it was saved.
     """
 
     name: str
     slices: tuple[PlannedSlice, ...]
     manifest: Mapping[str, Any]
-    statuses: Mapping[int, str] = field(default_factory=dict)
+    states: Mapping[int, SliceState] = field(default_factory=dict)
     created: datetime | None = None
 
 
@@ -110,9 +111,10 @@ def campaign_sheet(campaign: CampaignPlan | CampaignContent, name: str = "campai
     """A plan (under some name) or a saved campaign as it is written to files."""
     if isinstance(campaign, CampaignPlan):
         return CampaignSheet(name, campaign.slices, campaign.manifest)
-    states = campaign.slices
-    statuses = {s.planned.slice_id: s.status for s in states}
-    return CampaignSheet(campaign.saved.name, tuple(s.planned for s in states), campaign.manifest, statuses, campaign.saved.created_at)
+    states = {s.planned.slice_id: s for s in campaign.slices}
+    return CampaignSheet(
+        campaign.saved.name, tuple(s.planned for s in campaign.slices), campaign.manifest, states, campaign.saved.created_at
+    )
 
 
 def campaign_rows(x: CampaignSheet) -> list[dict[str, Any]]:
@@ -121,7 +123,10 @@ def campaign_rows(x: CampaignSheet) -> list[dict[str, Any]]:
     for s in x.slices:
         row: dict[str, Any] = {"rank": s.rank, "slice_id": s.slice_id, "values": dict(s.values)}
         row |= {"samples": s.samples, "cost": s.cost, "phi": s.phi, "eps_hat": s.eps_hat, "expected_failures": s.samples * s.eps_hat}
-        out.append(row | ({"status": x.statuses[s.slice_id]} if x.statuses else {}))
+        if x.states:
+            now = x.states[s.slice_id]
+            row |= {"status": now.status, "since": now.at.isoformat(), "note": now.note}
+        out.append(row)
     return out
 
 
@@ -129,7 +134,7 @@ def campaign_csv(x: CampaignSheet) -> bytes:
     """UTF-8 CSV, one slice a line; numbers in their shortest exact form."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    status = ["status"] if x.statuses else []
+    status = STATE if x.states else ()
     writer.writerow(["rank", "slice_id", *(x.slices[0].values if x.slices else ()), *NUMBERS, *status])
     for row in campaign_rows(x):
         writer.writerow([row["rank"], row["slice_id"], *row["values"].values(), *(row[k] for k in (*NUMBERS, *status))])

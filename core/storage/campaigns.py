@@ -102,7 +102,7 @@ class Campaigns:
         with self.db.read() as c:
             saved = self._get(c, campaign_id)
             manifest = c.execute(sa.select(_c.manifest).where(_c.id == campaign_id)).scalar_one()
-            rows = c.execute(self._states(_s.campaign_id == campaign_id).order_by(_s.rank)).all()
+            rows = c.execute(self._states([*_s, _l.status, _l.note, _l.at], [campaign_id]).order_by(_s.rank)).all()
         states = tuple(
             SliceState(PlannedSlice(r.rank, r.slice_id, r.slice_values, r.samples, r.cost, r.phi, r.eps_hat), r.status, r.note, r.at)
             for r in rows
@@ -143,7 +143,7 @@ class Campaigns:
             saved = self._get(c, campaign_id)
             if saved.deleted:
                 raise InputError(f'The campaign "{saved.name}" is deleted; restore it before you change the status of a slice.')
-            now = {r.slice_id: (r.status, r.note) for r in c.execute(self._states(_s.campaign_id == campaign_id))}
+            now = {i: (was, noted) for i, was, noted in c.execute(self._states([_s.slice_id, _l.status, _l.note], [campaign_id]))}
             unknown = [i for i in dict.fromkeys(slice_ids) if i not in now]
             if unknown:
                 problems = [Problem(None, "slice_id", str(i), f"a slice of the campaign {saved.name}") for i in unknown]
@@ -236,27 +236,29 @@ class Campaigns:
         if slice_ids:
             c.execute(schema.campaign_status.insert(), [row | {"slice_id": i} for i in slice_ids])
 
-    def _states(self, where: sa.ColumnElement[bool]) -> sa.Select[Any]:
-        """Slices with their newest status."""
-        newest = sa.select(sa.func.max(_l.seq)).group_by(_l.campaign_id, _l.slice_id)
+    def _states(self, columns: Sequence[sa.ColumnElement[Any]], campaign_ids: Collection[str]) -> sa.Select[Any]:
+        """Slices of some campaigns with their newest status."""
+        newest = sa.select(sa.func.max(_l.seq)).where(_l.campaign_id.in_(campaign_ids)).group_by(_l.campaign_id, _l.slice_id)
         join = sa.and_(_l.campaign_id == _s.campaign_id, _l.slice_id == _s.slice_id)
-        query = sa.select(schema.campaign_slices, _l.status, _l.note, _l.at)
-        return query.join_from(schema.campaign_slices, schema.campaign_status, join).where(_l.seq.in_(newest), where)
+        return sa.select(*columns).join_from(schema.campaign_slices, schema.campaign_status, join).where(_l.seq.in_(newest))
 
-    def _all(self, c: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> tuple[SavedCampaign, ...]:
-        where = sa.true() if where is None else where
+    def _named(self, c: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> Sequence[Any]:
+        """Campaigns with their last event, the one saved last first; nothing of their slices."""
         newest = sa.select(sa.func.max(_e.seq)).group_by(_e.campaign_id)
         columns = [x for x in _c if x.name != "manifest"]
-        query = (
-            sa.select(*columns, _e.kind, _e.name, _e.at)
-            .join_from(schema.campaigns, schema.campaign_events)
-            .where(_e.seq.in_(newest), where)
-        )
-        campaigns = c.execute(query.order_by(_c.created_at.desc(), _c.id)).all()
-        states: dict[str, list[Any]] = {r.id: [] for r in campaigns}
-        for r in c.execute(self._states(_s.campaign_id.in_(list(states)))):
-            states[r.campaign_id].append(r)
-        return tuple(_summary(r, states[r.id]) for r in campaigns)
+        query = sa.select(*columns, _e.kind, _e.name, _e.at).join_from(schema.campaigns, schema.campaign_events)
+        query = query.where(_e.seq.in_(newest), sa.true() if where is None else where)
+        return c.execute(query.order_by(_c.created_at.desc(), _c.id)).all()
+
+    def _all(self, c: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> tuple[SavedCampaign, ...]:
+        named = self._named(c, where)
+        sums = [sa.func.count().label("n"), sa.func.sum(_s.samples).label("samples"), sa.func.sum(_s.cost).label("cost")]
+        columns = [_s.campaign_id, _l.status, *sums, sa.func.max(_l.at, type_=_l.at.type).label("at")]
+        query = self._states(columns, [r.id for r in named]).group_by(_s.campaign_id, _l.status).order_by(_s.campaign_id, _l.status)
+        parts: dict[str, list[Any]] = {r.id: [] for r in named}
+        for row in c.execute(query):
+            parts[row.campaign_id].append(row)
+        return tuple(_summary(r, parts[r.id]) for r in named)
 
     def _get(self, c: sa.Connection, campaign_id: str) -> SavedCampaign:
         found = self._all(c, _c.id == campaign_id) if is_id(campaign_id) else ()
@@ -265,12 +267,12 @@ class Campaigns:
         return found[0]
 
     def _names(self, c: sa.Connection, but: str) -> set[str]:
-        return {folded(x.name) for x in self._all(c) if not x.deleted and x.id != but}
+        return {folded(r.name) for r in self._named(c) if r.kind != "deleted" and r.id != but}
 
     def _scheduled(self, c: sa.Connection, odd_hash: str) -> dict[int, str]:
-        living = {x.id: x.name for x in self._all(c, _c.odd_hash == odd_hash) if not x.deleted}
-        rows = c.execute(self._states(_s.campaign_id.in_(list(living))))
-        return {r.slice_id: living[r.campaign_id] for r in rows if r.status != "dropped"}
+        living = {r.id: r.name for r in self._named(c, _c.odd_hash == odd_hash) if r.kind != "deleted"}
+        query = self._states([_s.campaign_id, _s.slice_id], living).where(_l.status != "dropped").order_by(_l.seq.desc())
+        return {slice_id: living[campaign_id] for campaign_id, slice_id in c.execute(query)}
 
     def _refuse_scheduled(self, c: sa.Connection, odd_hash: str, slice_ids: Sequence[int]) -> None:
         others = self._scheduled(c, odd_hash)
@@ -287,19 +289,20 @@ def _row(s: PlannedSlice) -> dict[str, Any]:
     return row | {"slice_values": dict(s.values)}
 
 
-def _summary(r: Any, states: Sequence[Any]) -> SavedCampaign:
-    counts: dict[Status, int] = {k: sum(s.status == k for s in states) for k in STATUSES}
+def _summary(r: Any, parts: Sequence[Any]) -> SavedCampaign:
+    """From a campaign with its last event, and the sums over its slices by status."""
+    counts: dict[Status, int] = dict.fromkeys(STATUSES, 0) | {x.status: x.n for x in parts}
     return SavedCampaign(
         id=r.id,
         name=r.name,
         table_id=r.table_id,
         odd_hash=r.odd_hash,
         digest=r.digest,
-        slices=len(states),
-        samples=sum(s.samples for s in states),
-        cost=fsum(s.cost for s in states),
+        slices=sum(counts.values()),
+        samples=sum(int(x.samples) for x in parts),
+        cost=fsum(x.cost for x in parts),
         counts=counts,
         created_at=r.created_at,
-        changed_at=max([r.at, *(s.at for s in states)]),
+        changed_at=max([r.at, *(x.at for x in parts)]),
         deleted=r.kind == "deleted",
     )

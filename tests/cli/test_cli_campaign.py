@@ -106,8 +106,9 @@ def test_save_list_status_show(run, table, tmp_path):
     assert "acquired" in shown
     assert "(truck 7)" in shown
     data = json.loads(run("show", "Nights", "--json", "--out", tmp_path / "n.csv"))
-    assert data["items"][0]["status"] == "acquired"
-    assert ",acquired" in (tmp_path / "n.csv").read_text()
+    assert (data["items"][0]["status"], data["items"][0]["note"]) == ("acquired", "truck 7")
+    (row,) = csv.DictReader((tmp_path / "n.csv").read_text(encoding="utf-8").splitlines())
+    assert (row["status"], row["since"], row["note"]) == ("acquired", data["items"][0]["since"], "truck 7")
     assert "0 of 1 slices" in run("status", "Nights", "acquired", "--rank", data["items"][0]["rank"])
 
 
