@@ -6,11 +6,9 @@ import streamlit as st
 
 from core import operators
 from core.errors import OddysseyError
-from core.scoring import explain
-from pages.shared import gaps_campaign, gaps_explanation, results, shell, start, state
-from pages.shared.gaps_controls import clear_filters, controls, ignored
+from pages.shared import gaps_campaign, gaps_views, results, shell, start, state
+from pages.shared.gaps_controls import controls, ignored
 from pages.shared.gaps_head import NAME, Waiting, agreement, head
-from pages.shared.gaps_list import heat_map, profile, ranked_table
 from pages.shared.gaps_parameters import parameters
 from pages.shared.gaps_text import headline, provenance
 from pages.shared.markup import code, fill
@@ -27,17 +25,18 @@ with shell.errors_as_card(NAME, "The ranking did not run."):
         )
     seed = state.seed_table(current)
 top = st.container()
-bar_of_controls = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=gaps_campaign.bar_key())
+bar_of_controls = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=gaps_views.bar_key())
 body = st.container()
 waiting = Waiting(top, body, current, seed.odd.base_space.size)
-unknown, dropped = state.unknown_table(), [*ignored(seed.odd), *gaps_campaign.ignored()]
+unknown, dropped = state.unknown_table(), [*ignored(seed.odd), *gaps_views.ignored(), *gaps_campaign.ignored()]
 try:
     with bar_of_controls:
-        planning = gaps_campaign.switch()
+        shown = gaps_views.switch()
         view = controls(seed)
         params = parameters(view.scope.outside)
         agreement(current, params, view)
         waiting.size = view.scope.space(seed.odd).size
+    planning = shown == gaps_views.CAMPAIGN
     if planning and gaps_campaign.opened(top, body):
         st.stop()
     count, floor = (operators.POOL, None) if planning else (view.top, view.floor)  # a campaign is shaped by quotas, not by a floor
@@ -61,15 +60,9 @@ with body:
         shell.note(f'The address asks for the table "{unknown}", which is not in this workspace (any more); this is "{current.name}".')
     if planning:
         gaps_campaign.show(current, result, top, body)
-    elif len(result.ranking):
-        left, right = st.columns([0.6, 0.4], gap="medium")
-        with left:
-            heat_map(current, result, view)
-            chosen = ranked_table(result, params, view, current)
-            profile(result)
-        with right:
-            gaps_explanation.show(explain(result.ranking, chosen), result.ranking)
+    elif shown == gaps_views.EFFECTS:
+        gaps_views.effects(current, result, params, view)
+    elif shown == gaps_views.COVERAGE:
+        gaps_views.coverage(result)
     else:
-        heat_map(current, result, view)
-        if view.where:
-            st.button("Clear the filter", on_click=clear_filters, args=([d for d, _ in view.where],), type="primary")
+        gaps_views.ranking(current, result, params, view)

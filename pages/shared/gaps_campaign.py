@@ -12,7 +12,7 @@ from core.operators import CampaignPlan, RankResult
 from core.storage import SavedTable
 from pages.shared import gaps_campaign_files, gaps_campaign_open, gaps_campaign_saved, shell, state
 from pages.shared import gaps_campaign_text as text
-from pages.shared.gaps_campaign_form import VIEW, VIEWS, form, ignored, quota_words
+from pages.shared.gaps_campaign_form import form, ignored, quota_words
 from pages.shared.gaps_campaign_slices import coverage_tile, slice_columns, slice_frame
 from pages.shared.gaps_head import NAME
 from pages.shared.gaps_text import value_name
@@ -20,20 +20,7 @@ from pages.shared.markup import chip, fill, strong
 from pages.shared.markup import table as plain_table
 from pages.shared.shell import Tile
 
-__all__ = ["bar_key", "ignored", "opened", "show", "switch"]
-
-
-def bar_key() -> str:
-    """Key of the container of the controls; the style sheet hides in it what has no effect in the view that is shown."""
-    if st.session_state.get(VIEW, st.query_params.get(VIEW)) != VIEWS[1]:
-        return "gaps_bar"
-    return "campaign_open_bar" if st.query_params.get(gaps_campaign_saved.CAMPAIGN) else "campaign_bar"
-
-
-def switch() -> bool:
-    """Show the choice of the view; whether it is the campaign."""
-    chosen = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key=VIEW, bind="query-params")
-    return bool(chosen == VIEWS[1])
+__all__ = ["ignored", "opened", "show"]
 
 
 def opened(top: DeltaGenerator, body: DeltaGenerator) -> bool:
