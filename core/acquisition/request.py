@@ -152,7 +152,8 @@ class Request:
 
     def as_dict(self) -> dict[str, Any]:
         """The request as JSON-ready data."""
-        return asdict(self) | {"factors": [asdict(f) for f in self.factors], "quotas": [asdict(q) for q in self.quotas]}
+        budget = int(self.budget) if self.budget % 1 == 0 else float(self.budget)  # the same, whoever asked for it
+        return asdict(self) | {"budget": budget, "factors": [asdict(f) for f in self.factors], "quotas": [asdict(q) for q in self.quotas]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Request:
