@@ -22,7 +22,6 @@ _FIRST: dict[BudgetKind, float] = {"slices": 40.0, "samples": 4000.0, "cost": 40
 _SAMPLES = ("From an interval", "Fixed")
 _BUDGETS: dict[BudgetKind, str] = {"slices": "Slices", "samples": "Samples", "cost": "Cost"}
 _MOST = 1e12
-"""Query parameter of the view of the page, and what it can be."""
 _WORDS = {"budget_in": tuple(_BUDGETS.values()), "per_slice": _SAMPLES, "leave_out": ("true", "false")}
 _RANGES: dict[str, tuple[float, float]] = {
     **{f"budget_{kind}": (1.0, _MOST) for kind in BUDGETS},
