@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import operators
+from core.odd import built_in
 from core.settings import Settings
 from core.storage import SavedTable, Store, open_store
 
@@ -138,3 +139,29 @@ def test_what_the_address_cannot_have_is_told_and_names_are_text(store: Store, s
     text = html(show(k="1", similarity="exact", methods="Magic", oracle="gone"))
     assert "The address asks for oracle = gone, methods = Magic" in text
     assert "<img" not in text
+
+
+@pytest.fixture
+def outside(store: Store) -> None:
+    """A seed inside the ODD, and an oracle that goes beyond it."""
+    odd = built_in().restricted(["time", "weather_visibility"])
+
+    def save(name: str, text: str) -> SavedTable:
+        opened = operators.open_table(text.encode(), f"{name}.csv")
+        prepared = operators.prepare(opened, odd, overrides={"score": "score", "count": "n"})
+        return operators.save_table(store, name, prepared, operators.check(prepared))
+
+    head = "time,weather_visibility,n,score\n"
+    save("oracle", head + "day,dust,30,0.2\ndusk,clear,30,0.9\ndusk,foggy,30,0.4\nnight,foggy,30,0.5\n")
+    store.preferences.set("table", save("seed", head + "day,clear,30,0.9\nnight,clear,30,0.6\nday,foggy,20,0.5\n").id)
+
+
+def test_candidates_lie_inside_the_odd_unless_asked_for(outside: None, show: Callable[..., AppTest]) -> None:
+    inside = html(show(k="1", similarity="exact"))
+    assert "1 of 5 missing slices are covered by the oracle; of its 4 slices, 0 were tested in the seed and 3 lie outside the ODD" in inside
+
+
+def test_the_address_can_ask_for_candidates_outside_the_odd(outside: None, show: Callable[..., AppTest]) -> None:
+    text = html(show(k="1, 2", similarity="exact", scope="Outside it"))
+    assert "3 are covered by the oracle; of its 4 slices, 0 were tested in the seed and 1 lie inside the ODD" in text
+    assert "SliceScorer, unseen" in text
