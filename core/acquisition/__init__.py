@@ -2,7 +2,7 @@
 
 from core.acquisition.campaign import Campaign, Outcome, Skipped, plan
 from core.acquisition.coverage import Coverage
-from core.acquisition.request import BUDGETS, BudgetKind, Factor, Quota, QuotaKind, Request, read_factors, read_quotas
+from core.acquisition.request import BUDGETS, BudgetKind, Factor, Quota, QuotaKind, Request, read_factors, read_quotas, read_terms
 from core.acquisition.samples import interval_width, samples_for_width
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "plan",
     "read_factors",
     "read_quotas",
+    "read_terms",
     "samples_for_width",
 ]

@@ -211,6 +211,28 @@ def read_quotas(texts: Sequence[str]) -> tuple[Quota, ...]:
     return tuple(out)
 
 
+def read_terms(costs: Sequence[str], quotas: Sequence[str]) -> tuple[tuple[Factor, ...], tuple[Quota, ...]]:
+    """Factors and quotas of some texts.
+
+    Raises:
+        InputError: With every text that is neither.
+    """
+    problems: list[Problem] = []
+    factors: tuple[Factor, ...] = ()
+    limits: tuple[Quota, ...] = ()
+    try:
+        factors = read_factors(costs)
+    except InputError as e:
+        problems += e.problems
+    try:
+        limits = read_quotas(quotas)
+    except InputError as e:
+        problems += e.problems
+    if problems:
+        raise InputError("A cost or a quota cannot be read.", problems)
+    return factors, limits
+
+
 def _split(text: str) -> tuple[str, str, str]:
     """Dimension, value and amount; a value may hold signs of its own, so the last colon counts."""
     dimension, _, rest = text.partition("=")

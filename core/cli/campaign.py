@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from core import operators
-from core.acquisition import Request, read_factors, read_quotas
+from core.acquisition import Request, read_terms
 from core.acquisition.mapping import MappingDoc, driving_mapping, read_mapping
 from core.acquisition.openscenario import lost
 from core.cli import options as o
@@ -67,6 +67,7 @@ def plan(
     if len(given) != 1:
         raise InputError(f"One budget is needed: --slices, --samples or --budget; got {', '.join(given) or 'none'}.")
     ((kind, amount),) = given.items()
+    factors, quotas = read_terms(cost or (), quota or ())
     request = Request(
         budget=amount,
         kind=kind,  # type: ignore[arg-type]  # one of the three above
@@ -74,8 +75,8 @@ def plan(
         width=width,
         rate=rate,
         base_cost=sample_cost,
-        factors=read_factors(cost or ()),
-        quotas=read_quotas(quota or ()),
+        factors=factors,
+        quotas=quotas,
         skip_scheduled=not again,
     )
     if ranking.floor is not None:

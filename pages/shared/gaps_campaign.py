@@ -54,17 +54,23 @@ def show(table: SavedTable, result: RankResult, top: DeltaGenerator, body: Delta
     with top:
         _head(table, result, made)
     with right:
-        _figures(made.campaign)
-        _quotas(made.campaign)
-        _slices(made)
-        _left_out(made.campaign)
+        if made.campaign.considered:
+            _figures(made.campaign)
+            _quotas(made.campaign)
+            _slices(made)
+            _left_out(made.campaign)
         gaps_campaign_saved.show(table)
 
 
 def _head(table: SavedTable, result: RankResult, made: CampaignPlan) -> None:
     left, right = st.columns([0.74, 0.26], gap="medium")
     with left:
-        shell.header(NAME, text.headline(made.campaign), text.provenance(table, result, made.campaign), synthetic=table.synthetic)
+        shell.header(
+            NAME,
+            text.headline(made.campaign, bool(result.ranking.where)),
+            text.provenance(table, result, made.campaign),
+            synthetic=table.synthetic,
+        )
     if not made.slices:
         return
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small", key="od-actions"):

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.acquisition import BUDGETS, BudgetKind, Factor, Quota, Request, interval_width, read_factors, read_quotas, samples_for_width
+from core.acquisition import (
+    BUDGETS,
+    BudgetKind,
+    Factor,
+    Quota,
+    Request,
+    interval_width,
+    read_factors,
+    read_quotas,
+    read_terms,
+    samples_for_width,
+)
 from core.acquisition.samples import MOST
 from core.errors import InputError
 from core.odd import Odd
@@ -84,6 +95,7 @@ def form(odd: Odd, dims: Sequence[str]) -> Request:
         bind="query-params",
         help="Saved campaigns of this ODD, whatever table they were made for. Dropped slices are free again.",
     )
+    factors, quotas = read_terms(st.query_params.get_all(COST), st.query_params.get_all(QUOTA))
     return Request(
         budget=budget,
         kind=kind,
@@ -91,8 +103,8 @@ def form(odd: Odd, dims: Sequence[str]) -> Request:
         width=width,
         rate=rate,
         base_cost=base,
-        factors=read_factors(st.query_params.get_all(COST)),
-        quotas=read_quotas(st.query_params.get_all(QUOTA)),
+        factors=factors,
+        quotas=quotas,
         skip_scheduled=skip,
     )
 

@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core import operators
 from core.errors import OddysseyError
 from core.odd import Odd
+from core.plots import plain
 from core.storage import STATUSES, CampaignContent, Status
 from pages.shared import gaps_campaign_files, shell, state
 from pages.shared import gaps_campaign_text as text
@@ -143,7 +144,13 @@ def _log(content: CampaignContent) -> None:
     with st.expander(f"Log ({len(later):,})"):
         shell.note(f"The last {min(len(later), _LOG):,} of {text.several(len(later), 'change')}, the newest first.")
         lines = [
-            (f"{e.at:%Y-%m-%d %H:%M}", f"{slices[e.slice_id].rank:,}", e.status, e.note, tags(slices[e.slice_id].values.values()))
+            (
+                f"{e.at:%Y-%m-%d %H:%M}",
+                f"{slices[e.slice_id].rank:,}",
+                e.status,
+                e.note,
+                tags(map(plain, slices[e.slice_id].values.values())),
+            )
             for e in later[:_LOG]
         ]
         shell.html(plain_table(["UTC", "Rank", "Status", "Note", "Slice"], lines, right=(1,)))

@@ -24,8 +24,10 @@ def number(x: float) -> str:
     return f"{x:,.0f}" if x == int(x) else f"{x:,.10g}" if abs(x) < 1000 else f"{x:,.2f}"
 
 
-def headline(c: Campaign) -> Text:
-    """What the plan is and what it may find."""
+def headline(c: Campaign, filtered: bool = False) -> Text:
+    """What the plan is and what it may find; `filtered` tells whether values were fixed."""
+    if not c.considered:
+        return fill("Nothing is left to plan: there is no missing slice{f} to choose from.", f=" under this filter" if filtered else "")
     if not len(c):
         return fill("Nothing can be planned: {why}.", why=_why_empty(c))
     samples = int(c.samples.sum())
@@ -38,8 +40,6 @@ def headline(c: Campaign) -> Text:
 
 
 def _why_empty(c: Campaign) -> str:
-    if not c.considered:
-        return "no slice is missing under this filter"
     s = c.skipped
     if s.scheduled == c.considered:
         return f"other campaigns have all {c.considered:,} slices"

@@ -126,7 +126,7 @@ def test_a_quota_that_is_not_met_is_said(store):
     "params, told",
     [
         ({"quota": ["time=dusky:3"]}, "a value of time"),
-        ({"cost": ["time"]}, "A cost cannot be read."),
+        ({"cost": ["time"]}, "A cost or a quota cannot be read."),
         ({"quota": ["time=night:1", "time=night:>=3"]}, "at most what time=night:<=1 allows"),
     ],
 )
@@ -251,6 +251,11 @@ def test_one_slice_is_named_in_the_singular():
 
 
 def test_reasons_for_an_empty_plan():
+    odd = infer_odd({"weather": ["fog", "sun"]})
+    seed = SeedTable.from_slices(odd, [{"weather": "fog"}, {"weather": "sun"}], [5, 5], [0.5, 0.5])
+    full = plan(rank_missing(seed, ScoringParameters(), exact_similarity(odd, odd.active)), Request(5))
+    assert sentences.headline(full) == "Nothing is left to plan: there is no missing slice to choose from."
+    assert sentences.headline(full, filtered=True) == "Nothing is left to plan: there is no missing slice under this filter to choose from."
     assert "other campaigns have all 3 slices" in sentences.headline(small(2, scheduled=3))
     assert "the cheapest slice takes 93 samples, the budget is 5" in sentences.headline(small(5, "samples"))
     assert "the quotas leave no room" in sentences.headline(small(2, quotas=read_quotas(["time=day:0", "time=night:0"])))
