@@ -166,7 +166,7 @@ def figures(result: BenchmarkResult, k: int) -> None:
     ordered = sorted(rows, key=lambda r: r.regret) if not saturated else rows
     top = max((r.regret for r in rows), default=0.0) or 1.0
     reference = next((i for i, r in enumerate(ordered) if r.method == REFERENCE), None)
-    columns: list[Text] = ["Method", "Regret@K, 95 % of the true one", "", "ILD@K", "Against SliceScorer, 95 %", "Own list"]
+    columns: list[Text] = ["Method", "Regret@K; 95 % interval of the true one", "", "ILD@K", "Against SliceScorer, 95 %", "Own list"]
     shell.html(table(columns, [_line(r, top) for r in ordered], right=(1, 3, 4, 5), chosen=reference))
 
 

@@ -52,8 +52,10 @@ def agreement(table: SavedTable, params: ScoringParameters, view: View) -> None:
         others = [m for m in MODES if m != view.shown_mode]
         other = st.selectbox(f"{view.shown_mode} against", others, key="other_mode")
         if not st.button("Compare", key="compare_modes"):
+            inside = " inside the ODD, whatever the scope," if view.scope.outside else ""
             shell.note(
-                "Compares the similarity of every missing with every tested slice in both modes, in a seeded sample if they are very many."
+                f"Compares the similarity of every missing with every tested slice{inside} in both modes, in a seeded sample if they are "
+                "very many."
             )
             return
         try:
