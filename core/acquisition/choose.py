@@ -42,7 +42,7 @@ def choose(weights: Sequence[int], limit: int, quotas: Sequence[Quota], has: npt
 
     First the best candidates that fill "at least" quotas are taken, then the best of the rest. Where that leaves a quota
     short, it is tried once more with those first that fill several quotas at once, and kept if less is missing. Shares are
-    those of the finished campaign: the largest size is sought, by bisection, that can be filled under its own shares.
+    those of the finished campaign: a size is sought, as large as can be found, that can be filled under its own shares.
 
     Args:
         weights: What each of the n candidates takes from the budget, positive.
@@ -53,14 +53,19 @@ def choose(weights: Sequence[int], limit: int, quotas: Sequence[Quota], has: npt
     most = _most(weights, limit)
     if not any(q.share for q in quotas):
         return _of_size(weights, limit, quotas, has, most)
-    best, low, high = _of_size(weights, limit, quotas, has, 0), 0, most + 1
-    while high - low > 1:
-        size = (low + high) // 2
-        found = _of_size(weights, limit, quotas, has, size)
-        if found.count == size:
-            best, low = found, size
-        else:
-            high = size
+    # From above: what a size cannot fill, the size that it did fill may. Sizes of one parity can be out of reach (two halves of an odd
+    # number), so bisection alone would stop far too low.
+    high = most + 1
+    best = _of_size(weights, limit, quotas, has, most)
+    while best.count < best.size:
+        high, best = best.size, _of_size(weights, limit, quotas, has, best.count)
+    # An "at least" share of costly slices takes more budget the larger the campaign, so a larger size than that may be in reach.
+    while high - best.size > 1:
+        found = _of_size(weights, limit, quotas, has, (best.size + high) // 2)
+        high = high if found.count == found.size else found.size
+        if found.count > best.size:
+            again = found if found.count == found.size else _of_size(weights, limit, quotas, has, found.count)
+            best = again if again.count == again.size else best
     return best
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.acquisition import Campaign, Quota, Request, plan, read_factors, read_quotas
-from core.acquisition.choose import choose
+from core.acquisition.choose import _of_size, choose
 from core.acquisition.request import exact
 from core.errors import InputError
 from core.odd import Odd, infer_odd
@@ -149,6 +149,40 @@ def test_shares_are_those_of_the_finished_campaign(kind: str, budget: float) -> 
 def test_a_share_that_no_slice_can_keep_leaves_nothing() -> None:
     c = plan(ranking(), Request(5, samples=1, quotas=read_quotas(["time=night:0%", "time=day:0%"])))
     assert (len(c), cut(c)) == (0, (0, 10, 0, 0))
+
+
+def test_two_halves_of_an_odd_budget_are_one_slice_less() -> None:
+    has = np.array([[True, False] * 30, [False, True] * 30])
+    halves = [Quota("a", "b", "most", 0.5, True), Quota("a", "c", "most", 0.5, True)]
+    got = choose([1] * 60, 41, halves, has)
+    assert (got.count, got.size, got.have) == (40, 40, (20, 20))
+
+
+def test_a_share_of_costly_slices_uses_the_budget() -> None:
+    has = np.array([[False] * 50 + [True] * 50])
+    weights = [1] * 50 + [3] * 50
+    got = choose(weights, 60, [Quota("a", "b", "least", 0.3, True)], has)
+    count = got.count
+    assert got.have[0] >= 0.3 * count
+    spent = sum(w for w, r in zip(weights, got.reasons, strict=True) if r == "taken")
+    assert spent <= 60
+    assert count == max(s for s in range(101) if 3 * -(-3 * s // 10) + (s - -(-3 * s // 10)) <= 60)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.booleans(), st.booleans()), min_size=1, max_size=9),
+    st.integers(1, 20),
+    st.lists(st.sampled_from([0.2, 1 / 3, 0.5, 0.75]), min_size=2, max_size=2),
+    st.sampled_from(["most", "least"]),
+)
+def test_the_size_is_among_those_that_keep_their_own_shares(rows, limit, shares, kind) -> None:
+    weights, has = [r[0] for r in rows], np.array([[r[1] for r in rows], [r[2] for r in rows]])
+    quotas = [Quota("a", "b", "most", shares[0], True), Quota("a", "c", kind, shares[1], True)]
+    got = choose(weights, limit, quotas, has)
+    possible = [s for s in range(len(rows) + 1) if _of_size(weights, limit, quotas, has, s).count == s]
+    assert got.count == got.size
+    assert got.size in possible
 
 
 def test_a_share_is_read_in_decimals() -> None:
