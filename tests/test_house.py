@@ -113,6 +113,12 @@ def test_no_file_of_code_is_longer_than_400_lines():
     assert long == {}
 
 
+def test_no_two_test_files_have_the_same_name():
+    # Test folders are no packages, so the second file of a name cannot be imported beside the first.
+    names = [p.name for p in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted({n for n in names if names.count(n) > 1}) == []
+
+
 def test_the_top_level_holds_only_what_was_agreed():
     assert {name.split("/")[0] for name in tracked()} - TOP == set()
 
