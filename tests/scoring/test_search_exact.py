@@ -205,6 +205,31 @@ def test_every_form_of_the_score_gives_what_enumeration_gives(number: int, risk:
     assert found.q.tolist() == q[best].tolist()
 
 
+@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("tau", [1e-6, 0.01, 0.03])
+def test_probabilities_of_zero_and_extreme_exponents_give_what_enumeration_gives(number: int, tau: float) -> None:
+    """The exposure of a value that is like nothing seen is 0 whatever tau is, where that of the next rarest may be almost 1."""
+    rng = np.random.default_rng(5000 + number)
+    odd = odd_of([2, 1, 3, 2], [4, 5, 3, 4])
+    cosines = [np.where(rng.random(c.shape) < 0.5, 0, c) for c in cosines_of(odd, rng)]
+    cosines = [np.minimum(c, c.T).astype(np.int32) for c in cosines]
+    params = ScoringParameters(tau=tau, gamma=float(rng.choice([0.01, 2.0, 7.0, 1e4])), m=3)
+    scope = make_scope(odd, "out")
+    scorer = make_scorer(
+        gather_evidence(seed_of(odd, rng, 30, "steps"), params, scope), params, tables_of(odd, rng, "wide"), scope, cosines
+    )
+    assert any((p <= 0).any() for p in scorer.rarity.marginals.p)
+    space = scope.space(odd)
+    codes = np.concatenate(list(space.chunks()))
+    ids = odd.codec.encode(codes)
+    free = ~np.isin(ids, scorer.evidence.observed.ids) & ~odd.base_space.contains(codes)
+    q = quantised(scorer.phi(codes[free]))
+    best = np.lexsort((ids[free], -q))[:300]
+    found = top_k(scorer, space, 300, need_outside=True)
+    assert found.ids.tolist() == ids[free][best].tolist()
+    assert found.q.tolist() == q[best].tolist()
+
+
 def test_ten_million_slices_give_what_scoring_them_all_gives() -> None:
     rng = np.random.default_rng(7)
     odd = odd_of([3, 3, 3, 3, 3, 2, 2], [8, 8, 8, 8, 7, 6, 5])

@@ -174,7 +174,7 @@ class NeighbourBounds:
             reach += model.floats[tree.order[j]][:, a][codes[:, tree.order[j]]]
         risk = reach[:, None, :] + model.floats[d][tree.values[level]][:, a][None, :, :]
         risk *= (model.error[a] / UNIT).astype(np.float32)
-        row, col, at = np.nonzero(risk >= (need - 1e-5)[:, :, None].astype(np.float32))
+        row, col, at = np.nonzero(risk >= (np.maximum(need, 0.0) - 1e-5)[:, :, None].astype(np.float32))
         return row, col, a[at]
 
     def _score(

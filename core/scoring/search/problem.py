@@ -13,8 +13,12 @@ from core.odd import Odd, SliceSpace
 from core.odd.rules import Rule
 from core.scoring.exposure import Floats, Rarity
 
-LEAST_LOG = -700.0
-"""Stands for log 0 in bounds: exp of it is as good as 0, and sums stay finite."""
+LEAST_LOG = -750.0
+"""Stands for log 0 in bounds: less than the logarithm of any positive number, and sums stay finite."""
+UNDERFLOW = -700.0
+"""A product of probabilities whose logarithm is less may have been rounded to 0, the exposure with it whatever tau is."""
+ROUNDING = 1e-15
+"""What rounding may do to w_rare before it is raised to gamma."""
 MARGIN = 0.02
 """Rounding errors of a bound or a score are far below this share of the unit 1e-12 in which scores are compared."""
 
@@ -145,7 +149,7 @@ class RarityBound:
         gamma: Exponent.
         tau: Exponent of the exposure; 0 stands for the form "log".
         low, high: Of the form "log".
-        log_p: For each dimension, log P (V_k,), at least `LEAST_LOG`.
+        log_p: For each dimension, log P (V_k,), `LEAST_LOG` for 0.
         rest: (L + 1,) smallest sum of log P of the levels from j on.
         root: Sum of log P of the fixed dimensions.
         margin: What rounding may do to a sum of logarithms.
@@ -166,21 +170,19 @@ class RarityBound:
             return np.ones_like(log_p)
         x = log_p - self.margin
         if self.tau > 0:
-            w = 1.0 - np.exp(np.minimum(self.tau * x, 0.0))
+            w = np.where(x < UNDERFLOW, 1.0, 1.0 - np.exp(np.minimum(self.tau * x, 0.0)))
         elif self.high > self.low:
             w = np.clip((self.high - x) / (self.high - self.low), 0.0, 1.0)
         else:
             return np.ones_like(log_p)
+        w = np.minimum(w + ROUNDING, 1.0)
         out: Floats = w * w if self.gamma == 2 else w**self.gamma
         return out
 
 
 def rarity_bound(rarity: Rarity, tree: SearchSpace) -> RarityBound:
     """Bounds of the rarity over the levels of a tree."""
-    log_p = tuple(
-        np.array([max(math.log(x), LEAST_LOG) if x > 0 else LEAST_LOG for x in np.nan_to_num(p, nan=1.0).tolist()])
-        for p in rarity.marginals.p
-    )
+    log_p = tuple(np.array([math.log(x) if x > 0 else LEAST_LOG for x in np.nan_to_num(p, nan=1.0).tolist()]) for p in rarity.marginals.p)
     rest = [0.0]
     for k, v in reversed(list(zip(tree.order, tree.values, strict=True))):
         rest.insert(0, rest[0] + float(log_p[k][v].min()))
