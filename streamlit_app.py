@@ -43,7 +43,9 @@ def workspace_card() -> None:
         st.sidebar.selectbox("Table in use", list(tables), key=TABLE, format_func=lambda i: tables[i].name, on_change=choose)
     odd = state.seed_table(table).odd
     lines: list[Text] = [fill("{n} samples, table {digest}", n=f"{table.total:,}", digest=code(table.digest[:6]))]
-    lines.append(fill("ODD: {name}, {d} active dimensions", name=odd.name, d=len(odd.active)))
+    lines.append(
+        fill("ODD: {name}, {d} active {noun}", name=odd.name, d=len(odd.active), noun="dimension" if len(odd.active) == 1 else "dimensions")
+    )
     if table.model:
         lines.append(f"Model {table.model}")
     if table.synthetic:

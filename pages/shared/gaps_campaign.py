@@ -42,7 +42,8 @@ def show(table: SavedTable, result: RankResult, top: DeltaGenerator, body: Delta
         left, right = st.columns([0.27, 0.73], gap="medium")
     try:
         with left, st.container(border=True, key="campaign_form"):
-            request = form(odd, [odd.names[k] for k in result.ranking.dims])
+            allowed = result.ranking.scope.values(odd)
+            request = form(odd, {odd.names[k]: allowed[k] for k in result.ranking.dims})
         made = operators.plan_campaign(result, request, state.store())
     except OddysseyError as e:
         with top:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -54,12 +54,12 @@ def ignored() -> list[str]:
     return out
 
 
-def form(odd: Odd, dims: Sequence[str]) -> Request:
+def form(odd: Odd, values: Mapping[str, Sequence[str]]) -> Request:
     """Show the form in the caller's container.
 
     Args:
-        odd: Its values can be given costs and quotas.
-        dims: Dimensions that the ranking writes out.
+        odd: The ODD.
+        values: What costs and quotas can be given to: by dimension that the ranking writes out, the values that its slices may have.
 
     Raises:
         InputError: The address holds a cost or a quota that cannot be read, or a number makes no sense.
@@ -86,8 +86,8 @@ def form(odd: Odd, dims: Sequence[str]) -> Request:
         bind="query-params",
     )
     samples, width, rate = _per_slice()
-    base = _costs(odd, dims)
-    _quotas(odd, dims)
+    base = _costs(odd, values)
+    _quotas(odd, values)
     skip = st.toggle(
         "Leave out slices of other campaigns",
         True,
@@ -161,7 +161,7 @@ def _at(rate: float) -> str:
     return ", whatever the error rate" if rate == 0.5 else f" if the error rate is {rate:.0%}"
 
 
-def _costs(odd: Odd, dims: Sequence[str]) -> float:
+def _costs(odd: Odd, values: Mapping[str, Sequence[str]]) -> float:
     shell.section("Cost", "factors of a slice are multiplied")
     base = st.number_input("Cost of one sample", *_RANGES["sample_cost"], 1.0, 1.0, "%g", key="sample_cost", bind="query-params")
     for i, text in enumerate(dict.fromkeys(st.query_params.get_all(COST))):
@@ -173,13 +173,13 @@ def _costs(odd: Odd, dims: Sequence[str]) -> float:
             pass  # told by the caller, together with the others
         _line(COST, i, text, line)
     with st.popover("Add a cost", key="add_cost"):
-        dimension, value = _pick(odd, dims, "cost")
+        dimension, value = _pick(odd, values, "cost")
         times = st.number_input("Times the cost", 0.01, 1e6, 2.0, 0.5, "%g", key="new_times")
         st.button("Add", key="do_add_cost", on_click=_add, args=(COST, f"{dimension}={value}:", f"{times:g}"), type="primary")
     return base
 
 
-def _quotas(odd: Odd, dims: Sequence[str]) -> None:
+def _quotas(odd: Odd, values: Mapping[str, Sequence[str]]) -> None:
     shell.section("Quotas", "of slices in the campaign")
     for i, text in enumerate(dict.fromkeys(st.query_params.get_all(QUOTA))):
         line = text
@@ -190,7 +190,7 @@ def _quotas(odd: Odd, dims: Sequence[str]) -> None:
             pass
         _line(QUOTA, i, text, line)
     with st.popover("Add a quota", key="add_quota"):
-        dimension, value = _pick(odd, dims, "quota")
+        dimension, value = _pick(odd, values, "quota")
         rule = st.segmented_control("Rule", ("at most", "at least"), default="at most", required=True, key="new_rule")
         unit = st.segmented_control("Of", ("slices", "% of the slices"), default="slices", required=True, key="new_unit")
         amount = st.number_input("Amount", 0, 100 if unit != "slices" else 1_000_000, 10, 5, key=f"new_amount_{unit[0]}")
@@ -220,11 +220,11 @@ def _value(odd: Odd, dimension: str, value: str) -> str:
     return value_name(odd, dimension, value) if known else f"{dimension}={value}"
 
 
-def _pick(odd: Odd, dims: Sequence[str], what: str) -> tuple[str, str]:
-    labels = {d: odd.by_name[d].label for d in dims}
-    dimension = st.selectbox("Dimension", dims, key=f"{what}_dimension", format_func=labels.__getitem__)
-    values = named(v.name for v in odd.by_name[dimension].values)
-    value = st.selectbox("Value", list(values), key=f"{what}_value_{dimension}", format_func=values.__getitem__)
+def _pick(odd: Odd, values: Mapping[str, Sequence[str]], what: str) -> tuple[str, str]:
+    labels = {d: odd.by_name[d].label for d in values}
+    dimension = st.selectbox("Dimension", list(values), key=f"{what}_dimension", format_func=labels.__getitem__)
+    names = named(values[dimension])
+    value = st.selectbox("Value", list(names), key=f"{what}_value_{dimension}", format_func=names.__getitem__)
     return dimension, value
 
 

@@ -10,6 +10,7 @@ from core.operators import RankResult
 from core.storage import CampaignContent, SavedTable
 from pages.shared.gaps_campaign_form import factor_words, named_quota
 from pages.shared.gaps_controls import fixed
+from pages.shared.gaps_text import left_out as rows_left_out
 from pages.shared.gaps_text import searched
 from pages.shared.markup import Text, code, fill, join, mark, strong
 
@@ -58,8 +59,7 @@ def provenance(table: SavedTable, result: RankResult, c: Campaign) -> Text:
     parts = searched(ranking)
     parts.append("Slices are taken in rank order" + (f", from the best {c.considered:,} only" if c.considered < c.candidates else ""))
     parts.append("Expected failures are samples × ε̂, the scorer's estimate of the error rate, not a measurement")
-    if table.n_assumed:
-        parts.append("n of the tested slices was assumed, not counted")
+    parts += rows_left_out(table, ranking, result.manifest["input"])
     end = fill("Table {t}, ODD {o}, {m} similarity", t=code(table.digest[:6]), o=code(ranking.odd.hash[:6]), m=ranking.similarity["mode"])
     return fill("{parts}.", parts=join([*parts, end], ". "))
 

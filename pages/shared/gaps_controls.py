@@ -55,7 +55,7 @@ def ignored(odd: Odd) -> list[str]:
     outside = st.query_params.get("scope", st.session_state.get("scope", "in")) in ("out", "both")
     dims = list(odd.names) if outside else [odd.names[k] for k in odd.active] or list(odd.names)
     labels = [odd.by_name[d].label for d in dims]
-    values = {d: [v.name for v in (odd.by_name[d].values if outside else odd.by_name[d].base)] for d in dims}
+    values = gaps_scope.asked_values(odd) if outside else {d: [v.name for v in odd.by_name[d].base] for d in dims}
     allowed: dict[str, Collection[str]] = {
         "similarity": MODES,
         "top": [str(t) for t in TOPS],

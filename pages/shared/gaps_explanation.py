@@ -19,7 +19,10 @@ LARGEST = 8
 
 def show(e: Explanation, ranking: Ranking) -> None:
     """Show the whole arithmetic of one recommendation."""
-    with shell.card("Why this one", f"rank {e.rank:,} of {ranking.search.candidates:,}", key="why"):
+    # With a diversity floor the numbers count the list: better slices may have given way, so they are no ranks among all.
+    swapped = ranking.diversity is not None and ranking.diversity.swaps > 0
+    place = f"number {e.rank:,} of the {len(ranking):,} listed" if swapped else f"rank {e.rank:,} of {ranking.search.candidates:,}"
+    with shell.card("Why this one", place, key="why"):
         shell.html(tags(map(plain, e.values.values()), rare=[plain(x.value) for x in e.exposures if x.p < RARE]))
         if e.samples:
             shell.note(f"It has {e.samples:,} samples, fewer than {ranking.evidence.threshold:,}, and was set to count as missing.")

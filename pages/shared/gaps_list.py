@@ -66,7 +66,10 @@ def ranked_table(result: RankResult, params: ScoringParameters, view: View, tabl
     """The ranking as a table; returns the position that is explained."""
     ranking, odd = result.ranking, result.ranking.odd
     shown = f"{len(ranking):,} of {ranking.search.candidates:,} missing slices shown; select a row to explain it"
-    shell.section(f"Top {len(ranking):,}", shown)
+    swaps = ranking.diversity.swaps if ranking.diversity else 0
+    if swaps:
+        shown += f"; {swaps:,} of them stand in for slices with a higher score, to keep the list diverse"
+    shell.section(f"Diverse list of {len(ranking):,}" if swaps else f"Top {len(ranking):,}", shown)
     dims = [odd.names[k] for k in ranking.dims]
     rows = operators.rows(ranking)
     words = {d: named(v.name for v in odd.by_name[d].values) for d in dims}

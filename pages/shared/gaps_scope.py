@@ -111,6 +111,14 @@ def in_words(odd: Odd, scope: Scope) -> str:
     return "; ".join(parts)
 
 
+def asked_values(odd: Odd) -> dict[str, list[str]]:
+    """Values by dimension outside the ODD, base ones and those of the extension that the address asks for."""
+    known = extensions(odd)
+    asked = {d: _from_address(d, v) for d, v in known.items()}
+    extended = asked if any(asked.values()) else known
+    return {d.name: [v.name for v in d.values if v.tier == "base" or v.name in extended.get(d.name, ())] for d in odd.dimensions}
+
+
 def _from_address(dimension: str, values: list[str]) -> list[str]:
     """What a link asks for, in the run that opens it, before the widget has read it."""
     back = {text: v for v, text in named(values).items()}

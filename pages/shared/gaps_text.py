@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import Any
 
 from core.odd import Odd
 from core.operators import RankResult
 from core.plots import plain
-from core.scoring import Explanation, Ranking, explain
+from core.scoring import Explanation, Ranking, candidate_space, explain
 from core.storage import SavedTable
 from pages.shared.gaps_controls import fixed
 from pages.shared.gaps_scope import in_words
@@ -67,15 +68,28 @@ def headline(result: RankResult) -> Text:
 
 
 def _nothing(ranking: Ranking) -> Text:
-    search = ranking.search
-    slices = f"{search.space:,}"
+    search, size = ranking.search, searchable(ranking)
     if not search.complete:
         return "The search was stopped before it found a slice. Fix more values, or choose fewer extended ones."
     if search.implausible:
         return fill("Nothing is left: {n} slices of this view are called implausible by the ODD.", n=f"{search.implausible:,}")
+    outside = ranking.scope.kind == "out"
+    if not size:
+        return "No slice of this view lies outside the ODD: with these fixed values, none has an extended value."
+    where = "outside the ODD" if outside else "of the ODD and its extension" if ranking.scope.outside else "of the ODD"
+    tested = "the only slice {w} was" if size == 1 else "all {n} slices {w} were"
     if ranking.where:
-        return fill("Nothing is missing under this filter: all {n} slices in it were tested.", n=slices)
-    return fill("Nothing is missing: all {n} slices of the ODD were tested.", n=slices)
+        where = "in it outside the ODD" if outside else "in it"
+        return fill("Nothing is missing under this filter: " + tested + " tested.", n=f"{size:,}", w=where)
+    return fill("Nothing is missing: " + tested + " tested.", n=f"{size:,}", w=where)
+
+
+def searchable(ranking: Ranking) -> int:
+    """Slices of the scope under the filter, tested or not; out of the ODD, those inside it are no part of it."""
+    if ranking.scope.kind != "out":
+        return ranking.search.space
+    allowed = candidate_space(ranking.odd, ranking.where, ranking.scope).allowed
+    return ranking.search.space - prod(int(base[codes].sum()) for base, codes in zip(ranking.odd.is_base, allowed, strict=True))
 
 
 def provenance(table: SavedTable, result: RankResult) -> Text:
@@ -86,7 +100,7 @@ def provenance(table: SavedTable, result: RankResult) -> Text:
     if why is not None:
         weak = ", provisional" if why.provisional else ""
         parts.append(f"Decisive neighbour: n = {why.n:,}{weak}, 95 % interval {why.low:.0%} to {why.high:.0%}")
-    parts += [*_support(ranking), *_left_out(table, ranking, source)]
+    parts += left_out(table, ranking, source)
     end = fill("Table {t}, ODD {o}, {m} similarity", t=code(table.digest[:6]), o=code(ranking.odd.hash[:6]), m=ranking.similarity["mode"])
     return fill("{parts}.", parts=join([*parts, end], ". "))
 
@@ -96,11 +110,12 @@ def searched(ranking: Ranking) -> list[str]:
     search = ranking.search
     took = _seconds(search.seconds)
     how = took if search.method == "enumeration" else f"{took} ({search.nodes:,} prefixes and slices looked at)"
-    first = f"Exact over {search.candidates:,} missing of {search.space:,} slices in {how}"
+    beyond = " outside the ODD" if ranking.scope.kind == "out" else ""
+    first = f"Exact over {search.candidates:,} missing of {searchable(ranking):,} slices{beyond} in {how}"
     if not search.complete:
         first = (
-            f"Not exact: the search over {search.candidates:,} missing slices was stopped after {how}; no slice left out scores more than "
-            f"the last one listed plus {search.gap:.2g}"
+            f"Not exact: the search over {search.candidates:,} missing slices{beyond} was stopped after {how}; no slice left out scores "
+            f"more than the last one listed plus {search.gap:.2g}"
         )
     if ranking.where:
         first += f" (fixed: {fixed(tuple(ranking.where.items()))})"
@@ -122,6 +137,11 @@ def searched(ranking: Ranking) -> list[str]:
     return out
 
 
+def left_out(table: SavedTable, ranking: Ranking, source: Mapping[str, Any]) -> list[str]:
+    """Which tested slices and rows of the file count less or not at all; `source` is what the import reported."""
+    return [*_support(ranking), *_rows(table, ranking, source)]
+
+
 def _support(ranking: Ranking) -> list[str]:
     evidence = ranking.evidence
     weak, aside, out = int(evidence.provisional.sum()), len(evidence.set_aside.n), []
@@ -138,7 +158,7 @@ def _support(ranking: Ranking) -> list[str]:
     return out
 
 
-def _left_out(table: SavedTable, ranking: Ranking, source: Mapping[str, Any]) -> list[str]:
+def _rows(table: SavedTable, ranking: Ranking, source: Mapping[str, Any]) -> list[str]:
     out = [f"{source.get('rejected', 0):,} of {source.get('rows', 0):,} rows were rejected"]
     if source.get("other_models"):
         out[0] += f", {source['other_models']:,} are of other models"
@@ -159,6 +179,12 @@ def _exponent(x: float) -> int:
     return int(f"{x:e}".partition("e")[2])
 
 
+def _range(low: float, high: float) -> str:
+    """Two ends with as many digits as tell them apart, at least four."""
+    digits = next((d for d in range(4, 13) if f"{low:.{d}f}" != f"{high:.{d}f}"), 4)
+    return f"from {low:.{digits}f} to {high:.{digits}f}"
+
+
 def _seconds(s: float) -> str:
     return f"{s:.2f} s" if s >= 0.01 else "under 0.01 s"
 
@@ -175,10 +201,10 @@ def caveats(ranking: Ranking) -> list[str]:
         order = f" All have the same 1 + ε̂ = {risk[0]:.4f}, so among them rarity alone makes the order."
     elif spread[1] > spread[0]:
         whose = "the predicted error" if ranking.ridge else "the neighbours' error"
-        order = f" 1 + ε̂ runs from {risk[0]:.4f} to {risk[1]:.4f}, so the order is mostly that of {whose}."
+        order = f" 1 + ε̂ runs {_range(*risk)}, so the order is mostly that of {whose}."
     else:
-        order = f" 1 + ε̂ runs from {risk[0]:.4f} to {risk[1]:.4f}, so rarity makes most of the order."
-    out = [f"Rarity w_rare runs from {rare[0]:.4f} to {rare[1]:.4f} over the {k:,} slices listed.{order}"] if k > 1 else []
+        order = f" 1 + ε̂ runs {_range(*risk)}, so rarity makes most of the order."
+    out = [f"Rarity w_rare runs {_range(*rare)} over the {k:,} slices listed.{order}"] if k > 1 else []
     return [
         *out,
         "Exposure multiplies shares of this table as if its dimensions were independent. It says how seldom a combination was tested, "

@@ -94,9 +94,9 @@ def arithmetic(lines: Sequence[tuple[Text, Text, Text]]) -> Markup:
 
 
 def support_legend(low: object, high: object, outlined: str = "") -> Markup:
-    """Key of a heat map of support: cividis on a log scale, hatched where there are no rows, outlined where told."""
-    scale = Markup('<span>Rows, log scale</span><span>{}</span><i class="ramp"></i><span>{}</span>').format(low, high)
-    items = [scale, Markup('<i class="hatch"></i><span>No rows</span>')]
+    """Key of a heat map of support: cividis on a log scale, hatched where there are no samples, outlined where told."""
+    scale = Markup('<span>Samples, log scale</span><span>{}</span><i class="ramp"></i><span>{}</span>').format(low, high)
+    items = [scale, Markup('<i class="hatch"></i><span>No samples</span>')]
     if outlined:
         items.append(Markup('<i class="outline"></i><span>{}</span>').format(outlined))
     return Markup('<div class="od-legend">{}</div>').format(join(Markup("<div>{}</div>").format(i) for i in items))

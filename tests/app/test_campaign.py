@@ -70,6 +70,8 @@ def test_the_plan_is_what_the_operators_make(store):
     said = text(app)
     assert f"Test 40 slices with 3,720 samples: {c.expected_failures:,.0f} of them would fail if the scorer's estimates were right." in said
     assert "Exact over 3,540 missing of 3,840 slices" in said
+    assert "26 of 300 tested slices have fewer than 10 samples (provisional) and count as observed" in said
+    assert "0 of 7,950 rows were rejected, 3,975 are of other models" in said
     assert "not a measurement" in said
     pairs = c.coverage[1]
     assert f"Pairs of values covered {pairs.after} of {pairs.possible} {pairs.before} before, {pairs.after - pairs.before} more" in said

@@ -44,7 +44,7 @@ def test_the_whole_extension_is_ranked_and_told(demo):
     assert not app.exception
     said = text(app)
     assert "Outside the ODD, test" in said
-    assert "91,441,920 missing of 91,445,760 slices" in said
+    assert "91,441,920 missing of 91,441,920 slices outside the ODD" in said
     assert "all 51 extended values" in said
     assert "Never seen" in said
     assert "Though never seen, these count as more common than values that were" in said
@@ -54,7 +54,7 @@ def test_chosen_values_stand_in_the_address_and_are_the_only_ones_added(demo):
     app = page(table=demo, scope="out", x_time=["dusk"], x_road_condition=["icy", "puddles"])
     said = text(app)
     # 3,840 slices inside hold 2 times and 3 road conditions; with dusk, icy and puddles there are 3 and 5.
-    assert "5,760 missing of 9,600 slices" in said
+    assert "5,760 missing of 5,760 slices outside the ODD" in said
     assert "road condition: puddles, icy" in said
     assert "time: dusk" in said
 
@@ -97,6 +97,28 @@ def test_what_an_address_asks_for_in_vain_is_said(demo):
     said = text(page(table=demo, scope="beyond", x_time="duck", ild="7", rarity="none", x_thyme="a"))
     for word in ("scope = beyond", "x_time = duck", "ild = 7", "rarity = none", "x_thyme = a"):
         assert word in said
+
+
+def test_a_fixed_value_that_the_chosen_extension_does_not_have_is_said(demo):
+    app = page(table=demo, scope="out", x_time="dawn", w_time=["dusk", "dawn"])
+    assert "asks for w_time = dusk, which cannot be had" in text(app)
+    assert "fixed: time" not in text(page(table=demo, scope="out", x_time="dawn", w_time="dusk"))
+    assert "cannot be had" not in text(page(table=demo, scope="out", w_time="dusk"))
+
+
+def test_fixed_values_that_leave_nothing_outside_the_odd_are_not_called_tested(demo):
+    said = text(page(table=demo, scope="out", x_time="dawn", w_time="day"))
+    assert "No slice of this view lies outside the ODD" in said
+    assert "Exact over 0 missing of 0 slices outside the ODD" in said
+    assert "were tested" not in said
+
+
+def test_numbers_of_a_diverse_list_are_not_called_ranks(demo):
+    said = text(page(table=demo, ild="0.6"))
+    assert re.search(r"Why this one\s+number 1 of the 20 listed", said)
+    assert "Diverse list of 20" in said
+    assert re.search(r"\d+ of them stand in for slices with a higher score", said)
+    assert re.search(r"Why this one\s+rank 1 of 3,540", text(page(table=demo, ild="0.1")))  # kept without a swap
 
 
 def test_fixed_values_outside_the_odd_are_dropped_when_the_scope_is_inside_again(demo):

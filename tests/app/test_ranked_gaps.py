@@ -109,6 +109,18 @@ def test_the_caveat_names_the_real_range_and_what_makes_the_order():
     assert len(gaps_text.caveats(ranked(small(), top=1))) == 1
 
 
+def test_a_range_has_the_digits_that_tell_its_ends_apart():
+    assert gaps_text._range(0.25, 0.75) == "from 0.2500 to 0.7500"
+    assert gaps_text._range(0.99991, 0.999934) == "from 0.99991 to 0.99993"
+    assert gaps_text._range(1.0, 1.0) == "from 1.0000 to 1.0000"
+
+
+def test_one_tested_slice_is_told_in_the_singular():
+    odd = infer_odd({"a": ["x", "y"], "b": ["u"]})
+    save(SeedTable.from_slices(odd, [{"a": "x", "b": "u"}], [12], [0.5]))
+    assert "Nothing is missing under this filter: the only slice in it was tested." in text(page(similarity="exact", w_a="x"))
+
+
 def test_the_demo_is_told_in_full_and_called_synthetic():
     app = page(table=demo())
     assert not app.exception
