@@ -46,7 +46,8 @@ def print_ranking(prepared: Prepared, report: CheckReport, result: RankResult, o
     _print_exclusions(prepared, report)
     say(
         f"{report.accepted:,} of {report.rows:,} rows, {report.rejected.size:,} rejected; {search.observed:,} slices observed, "
-        f"{search.candidates:,} of {search.space:,} missing; {ranking.similarity['mode']} similarity; {search.seconds:.2f} s."
+        f"{search.candidates:,} missing slices to choose from, of {search.space:,}; "
+        f"{ranking.similarity['mode']} similarity; {search.seconds:.2f} s."
     )
     if ranking.scope.outside:
         n = sum(map(len, ranking.scope.extend.values()))
@@ -71,7 +72,9 @@ def print_ranking(prepared: Prepared, report: CheckReport, result: RankResult, o
         aside = len(ranking.evidence.set_aside.n)
         say(f"{aside:,} slices with fewer than {ranking.evidence.threshold} samples were set to count as missing.")
     if not len(ranking):
-        say("No slice is missing under this filter: everything in it was tested.")
+        also = ["lies inside the ODD"] * (ranking.scope.kind == "out") + ["is implausible"] * (search.implausible > 0)
+        nothing = f"No slice is missing under this filter: everything in it {' or '.join(['was tested', *also])}."
+        say(nothing if not search.candidates else "The search was stopped before it found a slice.")
     for e in result.explanations()[:SHOWN]:
         why = e.decisive
         if e.contributions:

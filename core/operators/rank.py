@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import core
+from core.digest import sha256_json
 from core.errors import MissingPackageError
 from core.odd import Codes, SliceSpace, slice_text
 from core.odd.rules import implausible_rules
@@ -111,6 +112,7 @@ def rank(
     candidate_space(seed.odd, where or {}, scope)  # a wrong filter is said before anything slow starts
     rules = implausible_rules(seed.odd) if plausible_only else ()
     similarity, reason = similarity_for(seed, params, settings, mode, progress, scope)
+    values = cosines_for(seed, params, settings, scope, progress)
     ranking = rank_missing(
         seed,
         params,
@@ -118,18 +120,24 @@ def rank(
         top=top,
         where=where,
         scope=scope,
-        values=cosines_for(seed, params, settings, scope, progress),
+        values=values,
         rules=rules,
         time_limit=time_limit,
         progress=progress,
         cancel=cancel,
         floor=floor,
     )
-    return RankResult(ranking, manifest(seed, ranking, reason, top, source or {}, [r.reason for r in rules]))
+    return RankResult(ranking, manifest(seed, ranking, reason, top, source or {}, [r.reason for r in rules], values))
 
 
 def manifest(
-    seed: SeedTable, ranking: Ranking, reason: str, top: int | None, source: Mapping[str, Any], rules: Sequence[str] = ()
+    seed: SeedTable,
+    ranking: Ranking,
+    reason: str,
+    top: int | None,
+    source: Mapping[str, Any],
+    rules: Sequence[str] = (),
+    values: Sequence[Units] | None = None,
 ) -> dict[str, Any]:
     """All that a result rests on: input, ODD, parameters, similarity, exclusions, versions. Holds no times."""
     evidence, odd, observed = ranking.evidence, ranking.odd, ranking.evidence.observed
@@ -149,6 +157,7 @@ def manifest(
             "outside_odd_samples": evidence.outside.total,
         },
         "similarity": {**ranking.similarity, "why": reason},
+        "value_cosines_sha256": sha256_json([t.tolist() for t in values]) if values is not None else None,
         "text": {"template": TEMPLATE, "example": example[0] if example else ""},
         "scope": ranking.scope.as_dict(),
         "filter": {k: list(v) for k, v in ranking.where.items()},
@@ -156,6 +165,7 @@ def manifest(
         "implausible_rules": list(rules),
         "shrinkage": asdict(evidence.shrinkage) if evidence.shrinkage else None,
         "top": top,
+        "search": {k: v for k, v in vars(ranking.search).items() if k not in ("seconds", "nodes")},
         "order": "phi rounded to 1e-12, descending; then slice id, ascending",
         "versions": versions(),
     }

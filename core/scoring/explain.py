@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -270,14 +271,20 @@ def _why_not_higher(ranking: Ranking, position: int) -> str:
         return (
             f"It ties with rank {above + 1} (both {ranking.phi[position]:.6f}); ties go by slice id, and {ranking.ids[above]} comes first."
         )
-    parts = []
+    parts: list[tuple[str, bool]] = []
     for label, a, b in (
         ("predicted error" if ranking.ridge else "neighbour error", ranking.eps_hat[above], ranking.eps_hat[position]),
         ("rarity", ranking.w_rare[above], ranking.w_rare[position]),
     ):
         if a != b:
-            parts.append((label, f"{label} is {b:.6f} against {a:.6f} ({b - a:+.6f})", b < a))
-    behind = [text for _, text, worse in parts if worse]
-    ahead = [text for _, text, worse in parts if not worse]
+            parts.append((f"{label} is {_apart(float(b), float(a))}", b < a))
+    behind = [text for text, worse in parts if worse]
+    ahead = [text for text, worse in parts if not worse]
     tail = f"; in its favour, {' and '.join(ahead)}, which is not enough" if ahead else ""
     return f"Against rank {above + 1}, its {' and '.join(behind)}{tail}."
+
+
+def _apart(own: float, other: float) -> str:
+    """Two different numbers and their difference: at least six decimals, and so many that two digits of the difference show."""
+    digits = max(6, math.ceil(-math.log10(abs(own - other))) + 1)
+    return f"{own:.{digits}f} against {other:.{digits}f} ({own - other:+.{digits}f})"

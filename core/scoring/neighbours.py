@@ -27,9 +27,9 @@ def nearest(sims: Units, m: int, theta: float) -> tuple[Index, Units]:
         theta: Least similarity.
 
     Returns:
-        Index into the observed slices (n, m), most similar first, -1 where there is none; similarities (n, m), 0 there.
+        Index into the observed slices (n, min(m, S)), most similar first, -1 where there is none; similarities of the same shape, 0 there.
     """
-    n, s = sims.shape
+    s = sims.shape[1]
     m_eff = min(m, s)
     key = sims.astype(np.int64) * s + np.arange(s - 1, -1, -1, dtype=np.int64)
     if m_eff < s:
@@ -38,11 +38,7 @@ def nearest(sims: Units, m: int, theta: float) -> tuple[Index, Units]:
     units, rank = np.divmod(key, s)
     index = (s - 1 - rank).astype(np.int32)
     keep = units >= max(theta_units(theta), 0)
-    out_i = np.full((n, m), -1, dtype=np.int32)
-    out_s = np.zeros((n, m), dtype=np.int32)
-    out_i[:, :m_eff] = np.where(keep, index, -1)
-    out_s[:, :m_eff] = np.where(keep, units, 0)
-    return out_i, out_s
+    return np.where(keep, index, -1).astype(np.int32), np.where(keep, units, 0).astype(np.int32)
 
 
 def neighbour_error(index: Index, sims: Units, error: npt.NDArray[np.float64], params: ScoringParameters) -> npt.NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +102,7 @@ class Ranking:
         search: Size of the search.
         ids, codes: The slices, (K,) and (K, D).
         phi, w_rare, w_nb, eps_hat, exposure: Scores, (K,).
-        neighbours: (K, m) index into `evidence.observed`, most similar first, -1 for none.
+        neighbours: (K, m) index into `evidence.observed` (no more columns than there are such), most similar first, -1 for none.
         similarities: (K, m) in units of 1e-6.
     """
 
@@ -226,6 +226,8 @@ def rank_missing(
     odd, filters = seed.odd, {k: tuple(dict.fromkeys(v)) for k, v in (where or {}).items()}
     if top is not None and top < 1:
         raise InputError(f"The number of slices to rank must be at least 1; got {top}.")
+    if time_limit is not None and not time_limit >= 0:
+        raise InputError(f"A time limit is a number of seconds of at least 0; got {time_limit:g}.")
     evidence = gather_evidence(seed, params, scope)
     space = candidate_space(odd, filters, scope)
     scorer = make_scorer(evidence, params, similarity, scope, values)
@@ -266,6 +268,12 @@ def _kept(first: Callable[[int], Found], top: int, floor: float, dims: Sequence[
         kept = keep_ild(codes, found.q[by_id] / SCALE, top, floor, dims)
         if kept.reached or len(codes) < factor * top or not found.complete:
             break
+    if not found.complete and kept.order.size:
+        # The list gave up some of what was found, so what is left out may lie further above its last slice.
+        q = found.q[by_id]
+        left = np.delete(q, kept.order)
+        above = max(int(left.max(initial=0)), int(found.q[-1]) + round(found.gap * SCALE))
+        found = replace(found, gap=max(above - int(q[kept.order].min()), 0) / SCALE)
     return found, codes[kept.order], Diversity(floor, ild(found.codes[:top], dims), kept.ild, kept.swaps, kept.reached, len(codes))
 
 

@@ -40,7 +40,7 @@ class Scores:
         w_nb: 1 + eps_hat (Eq. 8) (n,).
         eps_hat: Estimated error, capped (Eq. 7) (n,).
         exposure: E(s) (Eq. 5) (n,).
-        neighbours: (n, m) index into the observed slices, most similar first, -1 for none.
+        neighbours: (n, m) index into the observed slices (no more columns than there are such), most similar first, -1 for none.
         similarities: (n, m) in units of 1e-6.
     """
 

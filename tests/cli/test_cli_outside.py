@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from core.cli import app
 from core.errors import OddysseyError
+from core.odd import built_in
 
 ROOT = Path(__file__).parents[2]
 DEMO = [str(ROOT / "assets" / "demo" / "seed_table.csv"), "--model-column", "model", "--model", "model-a"]
@@ -143,3 +144,18 @@ def test_a_diversity_floor_is_kept_and_said() -> None:
 )
 def test_what_cannot_be_is_refused_with_what_can(options: tuple[object, ...], told: str) -> None:
     assert told in refused(*options)
+
+
+def test_the_manifest_says_how_exact_the_list_is_and_which_cosines_of_values_it_rests_on() -> None:
+    data = rank("--scope", "out", "--top", 5, "--time-limit", 0)
+    said = data["manifest"]["search"]
+    assert said == {k: v for k, v in data["search"].items() if k not in ("seconds", "nodes")}
+    assert said["complete"] is False
+    assert len(data["manifest"]["value_cosines_sha256"]) == 64
+    assert rank("--top", 5)["manifest"]["value_cosines_sha256"] is None
+
+
+def test_an_empty_list_says_why_nothing_is_left() -> None:
+    inside = [part for d in built_in().dimensions for part in ("--where", f"{d.name}={','.join(v.name for v in d.base)}")]
+    result = CliRunner().invoke(app, ["rank", *DEMO, "--scope", "out", *inside], catch_exceptions=False)
+    assert "No slice is missing under this filter: everything in it was tested or lies inside the ODD." in result.stdout

@@ -37,6 +37,24 @@ def test_two_by_two_by_hand() -> None:
     assert "ties" in explain(ranking, 1).why_not_higher
 
 
+def test_factors_that_differ_late_are_told_apart() -> None:
+    """P(light) and P(thick) are about 2e-8 and 3e-8, so w_rare of a slice by day differs in the eighth decimal."""
+    odd = infer_odd({"time": ["day", "night"], "fog": ["light", "no", "thick"]})
+    rows = [("day", "no", 100_000_000), ("night", "light", 1), ("night", "thick", 2)]
+    seed = SeedTable.from_slices(odd, [{"time": t, "fog": f} for t, f, _ in rows], [n for *_, n in rows], [0.75] * 3)
+    ranking = rank_missing(seed, ScoringParameters(tau=1.0), exact_similarity(odd, (0, 1)), where={"time": ["day"]})
+    assert odd.codec.names(ranking.codes) == [("day", "light"), ("day", "thick")]
+    why = explain(ranking, 1).why_not_higher
+    assert why == "Against rank 1, its rarity is 0.999999940 against 0.999999960 (-0.000000020)."
+
+
+def test_a_number_of_neighbours_beyond_the_tested_slices_means_all_of_them() -> None:
+    seed = table([("day", "no", 8, 0.75), ("night", "yes", 2, 0.5)])
+    two, many = (rank_missing(seed, ScoringParameters(m=m), exact_similarity(ODD, (0, 1))) for m in (2, 10**20))
+    assert many.phi.tolist() == two.phi.tolist()
+    assert explain(many, 0).neighbours == explain(two, 0).neighbours
+
+
 def test_the_cap_is_said() -> None:
     seed = table([("day", "no", 8, 0.0)])
     ranking = rank_missing(seed, ScoringParameters(kappa=0.3), exact_similarity(ODD, (0, 1)), where={"time": ["day"]})

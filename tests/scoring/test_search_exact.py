@@ -280,6 +280,28 @@ def test_a_search_that_runs_out_of_time_says_how_far_from_exact_it_may_be(risk: 
     assert (exact.q[left_out] <= stopped.q[-1] + round(stopped.gap * 1e12)).all()
 
 
+def test_the_certificate_of_a_list_that_keeps_a_floor_counts_what_the_list_gave_up() -> None:
+    odd, rng = built_in(), np.random.default_rng(3)
+    scope, settings = make_scope(odd, "out"), Settings.from_environment()
+    tables, cosines = choose_similarity(odd, range(9), "calibrated", settings), value_cosines(odd, settings)
+    seed = seed_of(odd, rng, 60, "any")
+    kw: dict[str, Any] = {"scope": scope, "values": cosines}
+    exact = rank_missing(seed, ScoringParameters(), tables, top=500, **kw)
+    kept = rank_missing(seed, ScoringParameters(), tables, top=20, floor=0.8, time_limit=0.0, **kw)
+    assert not kept.search.complete
+    assert kept.diversity is not None
+    assert kept.diversity.swaps > 0
+    left = exact.phi[~np.isin(exact.ids, kept.ids)].max()
+    assert kept.phi[-1] < left <= kept.phi[-1] + kept.search.gap + 1e-12
+
+
+@pytest.mark.parametrize("limit", [-1.0, math.nan])
+def test_a_time_limit_is_no_less_than_0(limit: float) -> None:
+    odd, rng = odd_of([2, 2], [1, 0]), np.random.default_rng(0)
+    with pytest.raises(InputError, match="time limit"):
+        rank_missing(seed_of(odd, rng, 2, "any"), ScoringParameters(), tables_of(odd, rng, "steps"), top=1, time_limit=limit)
+
+
 def test_a_search_can_be_cancelled_and_tells_of_its_progress() -> None:
     scorer, space = built_in_case()
     seen: list[tuple[int, int]] = []
