@@ -189,9 +189,15 @@ def compare(
         mean_risk=float(np.sort(oracle.risk).mean()),
         samples=int(oracle.n.sum()),
         thinnest=int(oracle.n.min()),
-        how=oracle.how if resamples else "No intervals were asked for.",
+        how=_how(oracle, resamples, open_budgets),
         notes=tuple(notes),
     )
+
+
+def _how(oracle: OracleRisk, resamples: int, budgets: Sequence[int]) -> str:
+    if not resamples:
+        return "No intervals were asked for."
+    return oracle.how if budgets else "There are no intervals: every K reaches all candidates."
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -201,21 +207,27 @@ def _mean(values: Sequence[float]) -> float:
 def _draws(
     oracle: OracleRisk, listings: dict[str, Listing], budgets: Sequence[int], times: int, seed: int
 ) -> dict[tuple[str, int], Floats]:
-    """Regrets (B,) of each method and budget, all from the same draws of the oracle."""
-    out: dict[tuple[str, int], list[Floats]] = {(m, k): [] for m in listings for k in budgets}
+    """How far the regret (B,) of each method and budget is off in draws of the oracle, the same draws for all."""
     if not times or not budgets:
         return {}
-    for block in oracle.resamples(times, seed):
-        best = {k: best_means(block, k) for k in budgets}
-        for m, listing in listings.items():
-            found = {k: np.zeros(len(block)) for k in budgets}
-            for order in listing.orders:
-                sums = np.cumsum(block[:, order[: max(budgets)]], axis=1)
-                for k in budgets:
-                    found[k] += sums[:, k - 1] / k
+    true = _regrets(oracle.centre[None], listings, budgets)
+    parts = [_regrets(block, listings, budgets) for block in oracle.resamples(times, seed)]
+    return {key: np.concatenate([p[key] for p in parts]) - true[key] for key in true}
+
+
+def _regrets(risks: Floats, listings: dict[str, Listing], budgets: Sequence[int]) -> dict[tuple[str, int], Floats]:
+    """Regrets (b,) of each method and budget under risks (b, U)."""
+    out: dict[tuple[str, int], Floats] = {}
+    best = {k: best_means(risks, k) for k in budgets}
+    for m, listing in listings.items():
+        found = {k: np.zeros(len(risks)) for k in budgets}
+        for order in listing.orders:
+            sums = np.cumsum(risks[:, order[: max(budgets)]], axis=1)
             for k in budgets:
-                out[m, k].append(best[k] - found[k] / len(listing.orders))
-    return {key: np.concatenate(parts) for key, parts in out.items()}
+                found[k] += sums[:, k - 1] / k
+        for k in budgets:
+            out[m, k] = best[k] - found[k] / len(listing.orders)
+    return out
 
 
 def _row(task: Task, risk: Floats, method: Method, listings: dict[str, Listing], k: int, draws: dict[tuple[str, int], Floats]) -> Row:

@@ -73,7 +73,10 @@ def floored(task: Task, score: Floats, model: Listing) -> Listing:
     free = task.by_score(score)
     rest = free.orders[0]
     whole = np.concatenate([head, rest[~np.isin(rest, head)]])
-    return Listing(whole[None], task.size, f"the floor was not reached: {', '.join(missed)}." if missed else free.note)
+    notes = [f"the floor was not reached: {', '.join(missed)}."] if missed else []
+    if free.note:
+        notes.append("all candidates have the same score, so only the floor and the order of the ids tell them apart.")
+    return Listing(whole[None], task.size, " ".join(notes))
 
 
 METHODS: Sequence[Method] = (

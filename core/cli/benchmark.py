@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from core.benchmark import ALL_KINDS, BY_NAME, KINDS, Line, Row
 from core.cli import options as o
 from core.cli.show import say
 from core.errors import InputError, Problem
-from core.operators import BenchmarkResult, Side, SuiteResult
+from core.operators import BenchmarkResult, Prepared, Side, SuiteResult
 from core.settings import Settings
 
 Oracle = Annotated[Path | None, typer.Argument(help="Table of the oracle; the same options apply to it.", show_default=False)]
@@ -75,7 +76,7 @@ def compare(
     if splits > 1:
         if not split_by or oracle is not None or scope != "in":
             raise InputError("--splits needs --split-by COLUMN, one table, and the scope in.")
-        prepared = opts.prepare()
+        prepared = _to_split(opts, split_by)
         args = (prepared, operators.check(prepared), split_by, splits, Settings.from_environment())
         _tell_suite(operators.split_suite(*args, mode=similarity or None, **common), out, as_json)
         return
@@ -113,9 +114,9 @@ def _sides(opts: o.TableOptions, oracle: Path | None, oracle_model: str, split_b
     if split_by:
         if oracle is not None:
             raise InputError("--split-by makes seed and oracle of one table; name no second one.")
-        prepared = opts.prepare()
+        prepared = _to_split(opts, split_by)
         report = operators.check(prepared)
-        return *operators.split_sides(prepared, report, split_by, split_seed), [*prepared.notes, *report.warnings]
+        return *operators.split_sides(prepared, report, split_by, split_seed), operators.reading_notes(prepared, report)
     if oracle is None:
         raise InputError("Name the table of the oracle, split one table (--split-by COLUMN), or make one up (--synthetic suite).")
     odd, columns, overrides = opts.settle()
@@ -125,11 +126,20 @@ def _sides(opts: o.TableOptions, oracle: Path | None, oracle_model: str, split_b
     for prepared in pair:
         report = operators.check(prepared)
         sides.append(operators.side_of(prepared, report))
-        told = [*prepared.file.notes, *prepared.notes, *report.warnings]
-        if report.rejected.size:
-            told.insert(0, f"{report.rejected.size:,} of {report.rows:,} rows were rejected.")
-        notes += [f"{prepared.file.name}: {x}" for x in told]
+        notes += [f"{prepared.file.name}: {x}" for x in operators.reading_notes(prepared, report)]
     return sides[0], sides[1], notes
+
+
+def _to_split(opts: o.TableOptions, column: str) -> Prepared:
+    """The one table; without its key among dimensions that were chosen by content, since halves share no key."""
+    prepared = opts.prepare()
+    dims = [d for d, c in prepared.plan.columns.items() if c != column]
+    if opts.dims or opts.map or opts.settle()[0] is not None or len(dims) == len(prepared.plan.columns):
+        return prepared
+    odd, columns, overrides = opts.settle()
+    again = operators.prepare(prepared.file, odd, dims=dims, columns=columns, overrides=overrides)
+    note = f"Dimensions were chosen by content: {', '.join(dims)}. Name them (--dims) to choose others."
+    return replace(again, notes=(note, *again.notes))
 
 
 def _whole_numbers(text: str) -> list[int]:
@@ -172,7 +182,7 @@ def print_benchmark(result: BenchmarkResult, notes: list[str]) -> None:
         if rows[0].saturated:
             say(f"K = {k:,}: saturated. K reaches U = {c.size:,}, so every list holds everything and regret is 0 for all.")
             continue
-        say(f"{f'K = {k:,}':<26} {'regret':>8}  {'95 %':<14} {'ILD':>5}  {'against SliceScorer':<26} {'own list':>8}")
+        say(f"{f'K = {k:,}':<26} {'regret':>8}  {'true one, 95 %':<14} {'ILD':>5}  {'against SliceScorer':<26} {'own list':>8}")
         for r in rows:
             say(f"  {r.label:<24} {r.regret:8.4f}  {_range(r.low, r.high):<14} {r.ild:5.3f}  {_against(r):<26} {r.native:8,}")
     say()

@@ -22,7 +22,7 @@ from core.operators.export import as_csv, as_json, as_manifest, as_object, as_pa
 from core.operators.fixes import ADD, LEAVE_OUT, Decided, Fix, decide, fixes, rejected_rows, undecided
 from core.operators.imports import ImportChoices, begin_import, default_models, is_demo, odd_of, prepared_for, propose
 from core.operators.rank import DEFAULT_TOP, RankResult, rank, similarity_for, versions
-from core.operators.sides import Side, align, prepare_pair, saved_side, side_of, split_sides
+from core.operators.sides import Side, align, prepare_pair, reading_notes, saved_side, side_of, split_sides
 from core.operators.suite import SuiteResult, split_suite, suite
 from core.operators.table import ROLES, Prepared, check, load_odd, prepare
 from core.operators.workspace import DEMO_TABLE, load_demo, load_demo_oracle, save_table, source_of
@@ -86,6 +86,7 @@ __all__ = [
     "prepared_for",
     "propose",
     "rank",
+    "reading_notes",
     "rejected_rows",
     "rows",
     "save_campaign",

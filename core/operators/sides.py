@@ -78,7 +78,12 @@ def prepare_pair(
         shared = [d for d, c in first.plan.columns.items() if c in oracle.columns]
         if not shared:
             raise InputError(f"No dimension of {seed.name} is a column of {oracle.name}; name the columns that both have (--dims).")
+        lost = [d for d in first.plan.columns if d not in shared]
         first = prepare(seed, None, dims=shared, overrides=mine)
+        note = f"Dimensions were chosen by content: {', '.join(shared)}. Name them (--dims) to choose others."
+        if lost:
+            note += f" {oracle.name} has no column {', '.join(lost)}, so that was left out."
+        first = replace(first, notes=(note, *first.notes))
     names = tuple(first.plan.columns) if odd is None else dims
     second = prepare(oracle, odd, dims=names, columns=columns, overrides=theirs)
     if odd is None:
@@ -100,6 +105,12 @@ def _union(a: Odd, b: Odd) -> Odd:
         kept |= {normal(v.name): v.name for v in d.values}
         values[d.name] = list(kept.values())
     return infer_odd(values)
+
+
+def reading_notes(prepared: Prepared, report: CheckReport) -> list[str]:
+    """What reading a file had to say: rejected rows, and what was chosen or odd."""
+    rejected = [f"{report.rejected.size:,} of {report.rows:,} rows were rejected."] if report.rejected.size else []
+    return [*rejected, *prepared.file.notes, *prepared.notes, *report.warnings]
 
 
 def side_of(prepared: Prepared, report: CheckReport) -> Side:

@@ -33,7 +33,7 @@ from core.errors import InputError
 from core.odd import Odd, built_in, slice_text
 from core.operators.benchmark import BUDGETS, benchmark, check_budgets
 from core.operators.rank import versions
-from core.operators.sides import split_sides
+from core.operators.sides import reading_notes, split_sides
 from core.operators.table import Prepared
 from core.scoring import ScoringParameters, make_scope
 from core.scoring.scope import IN_ODD
@@ -134,10 +134,11 @@ def suite(
     """
     odd = odd or built_in()
     unknown = [k for k in kinds if k not in ALL_KINDS]
-    if unknown or not kinds or seeds < 1:
-        raise InputError(
-            f"There is no synthetic oracle {', '.join(unknown)}; allowed: {', '.join(ALL_KINDS)}, and at least one run of each."
-        )
+    if unknown or not kinds:
+        raise InputError(f"There is no synthetic oracle {', '.join(unknown) or 'named'}; allowed: {', '.join(ALL_KINDS)}.")
+    if seeds < 1:
+        raise InputError(f"At least one run of each kind of oracle is needed; got {seeds}.")
+    kinds = tuple(dict.fromkeys(kinds))
     ks = check_budgets(budgets)
     scope = make_scope(odd, "out", extend) if extend else IN_ODD
     chosen, left_out = choose_methods(methods, scope.outside)
@@ -225,7 +226,7 @@ def split_suite(
     what = (
         f"{splits} splits of {prepared.file.name} in halves by {column}; {min(sizes):,} to {max(sizes):,} candidates. The splits share rows"
     )
-    return _gathered(what, False, runs, chosen, ks, result.manifest["similarity"], left_out)
+    return _gathered(what, False, runs, chosen, ks, result.manifest["similarity"], [*reading_notes(prepared, report), *left_out])
 
 
 def slice_vectors(odd: Odd, settings: Settings) -> npt.NDArray[np.float32]:

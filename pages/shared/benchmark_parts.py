@@ -119,6 +119,12 @@ def headline(result: BenchmarkResult, k: int) -> Text:
             "At K = {k}, {m} comes closest to the oracle: regret {r}, against {s} for SliceScorer, with {more} diverse list.",
             k=f"{k:,}", m=best.label, r=value, s=f"{other.regret:.3f}", more=more,
         )  # fmt: skip
+    clearer = [r for r in rows if r.difference_high is not None and r.difference_high < 0]
+    if clearer:
+        return fill(
+            "At K = {k}, {m} is clearly better than SliceScorer; the lowest regret is {r} ({b}), but less surely so.",
+            k=f"{k:,}", m=min(clearer, key=lambda r: r.regret).label, r=value, b=best.label,
+        )  # fmt: skip
     return fill(
         "At K = {k}, no method is clearly better than SliceScorer; the lowest regret is {r} ({m}).", k=f"{k:,}", r=value, m=best.label
     )

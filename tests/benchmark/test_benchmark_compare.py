@@ -152,10 +152,35 @@ def test_the_frontier_starts_at_ridge_and_grows_more_diverse():
 def test_resampling_is_seeded_and_keeps_mean_and_spread():
     risk, n = np.array([0.2, 0.5, 0.0, 1.0]), np.array([50, 10, 30, 7])
     oracle = OracleRisk(risk, n)
+    centre = (risk * n + 22 / 97) / (n + 1)  # right or wrong: one sample at the mean of all, 10 + 5 + 0 + 7 failures of 97, is added
+    assert oracle.centre == pytest.approx(centre)
     draws = np.concatenate(list(oracle.resamples(4000, 1)))
     assert np.array_equal(draws, np.concatenate(list(oracle.resamples(4000, 1))))
-    assert draws.mean(axis=0) == pytest.approx(risk, abs=0.01)
-    assert draws.var(axis=0) == pytest.approx(risk * (1 - risk) / n, rel=0.1, abs=1e-6)
+    assert draws.mean(axis=0) == pytest.approx(centre, abs=0.01)
+    assert draws.var(axis=0) == pytest.approx(centre * (1 - centre) / n, rel=0.1)
+    graded = OracleRisk(np.array([0.2, 0.55, 0.3]), np.array([50, 10, 1]))
+    assert np.array_equal(graded.centre, graded.risk)
+
+
+def test_single_right_or_wrong_samples_are_not_taken_for_certain(odd, make_table, make_task):
+    """Drawn with their own means, 0 and 1, they would come out the same each time, and every interval would be a point."""
+    task = make_task(make_table(odd, {("day", "clear"): (10, 0.1)}), (2,))
+    risk = np.array([0.0, 1.0, 0.0, 1.0, 0.0])
+    for scores in (None, 1 - risk):
+        result = compare(task, OracleRisk(risk, np.ones(5, dtype=np.int64), scores), FAST, resamples=200, curves=False)
+        assert all(r.low < r.high for r in result.rows if r.method != "random")
+        chance = next(r for r in result.rows if r.method == "random")
+        assert chance.difference_low < chance.difference < chance.difference_high
+        assert "few samples are not taken for certain" in result.how
+        assert "With a median of 1 sample per slice" in result.how
+
+
+def test_equal_scores_under_a_floor_are_not_said_to_stand_by_id(odd, make_table, make_task):
+    task = make_task(make_table(odd, {("day", "clear"): (10, 0.0), ("night", "rain"): (10, 0.0)}), (2, 3))
+    result = compare(task, OracleRisk(np.array([0.1, 0.9, 0.5, 0.7]), np.full(4, 30)), FAST, resamples=0)
+    notes = {n.split(":")[0]: n for n in result.notes}
+    assert "in the order of their ids" in notes["Ridge"]
+    assert "only the floor and the order of the ids tell them apart" in notes["Ridge, ILD floor"]
 
 
 def test_graded_scores_are_drawn_from_the_samples_of_their_slice():
@@ -183,9 +208,12 @@ def test_intervals_hold_the_true_regret_and_difference_about_as_often_as_they_sa
     held = np.zeros(2)
     for r in range(reps):
         risk = rng.binomial(n, true) / n
-        draws = np.concatenate(list(OracleRisk(risk, np.full(size, n)).resamples(300, r)))
-        one = basic_interval(best_means(risk, k) - risk[first].mean(), best_means(draws, k) - draws[:, first].mean(axis=1))
-        two = basic_interval(risk[first].mean() - risk[second].mean(), draws[:, first].mean(axis=1) - draws[:, second].mean(axis=1), -1)
+        drawn = OracleRisk(risk, np.full(size, n))
+        draws = np.concatenate([drawn.centre[None], *drawn.resamples(300, r)])
+        regrets = best_means(draws, k) - draws[:, first].mean(axis=1)
+        differences = draws[:, first].mean(axis=1) - draws[:, second].mean(axis=1)
+        one = basic_interval(best_means(risk, k) - risk[first].mean(), regrets[1:] - regrets[0])
+        two = basic_interval(risk[first].mean() - risk[second].mean(), differences[1:] - differences[0], -1)
         held += [one[0] <= regret <= one[1], two[0] <= difference <= two[1]]
     assert held[0] / reps > 0.82  # the correction for the best of noisy risks is not complete
     assert held[1] / reps > 0.88

@@ -142,6 +142,21 @@ def test_one_table_split_in_halves(tmp_path, run, refused):
     assert "no such column" in refused(*args, "--split-by", "rout")
 
 
+def test_dimensions_chosen_by_content_are_told_and_leave_out_the_key_and_what_one_table_lacks(tmp_path, run):
+    table, other = tmp_path / "t.csv", tmp_path / "o.csv"
+    rows = [f"{'abcde'[i % 5]},{'day night'.split()[i % 2]},{'pqr'[i % 3]},{i * i % 2}" for i in range(40)]
+    table.write_text("clip,time,sky,score\n" + "\n".join(rows[:14]) + "\n")
+    args = ("--odd", "infer", "--similarity", "exact", "--methods", "lift", "--k", "1")
+    told = "Dimensions were chosen by content: time, sky. Name them"
+    assert told in run(table, *args, "--split-by", "clip")
+    assert told in run(table, *args, "--split-by", "clip", "--splits", "2")
+    table.write_text("time,sky,fog,score\n" + "day,p,no,1\nnight,q,thick,0\n" * 9)
+    other.write_text("time,sky,score\n" + "day,q,1\nnight,p,0\n" * 9)
+    text = run(table, other, *args)
+    assert "Dimensions were chosen by content: time, sky" in text
+    assert "o.csv has no column fog, so that was left out." in text
+
+
 def test_the_demo_tables_are_compared_each_with_its_own_columns(run):
     text = run(DEMO / "seed_table.csv", DEMO / "oracle_table.csv", "--model", "model-b", "--methods", "lift,random", "--bootstrap", "100")
     assert "In-ODD: 3,540 of 3,540 missing slices are covered by the oracle (U)." in text
@@ -175,6 +190,7 @@ def test_made_up_oracles_reach_outside_the_odd(run):
 def test_a_made_up_oracle_needs_a_declared_odd(refused):
     assert "needs a declared ODD" in refused("--synthetic", "iid", "--odd", "infer")
     assert "no synthetic oracle magic" in refused("--synthetic", "magic")
+    assert "At least one run of each kind of oracle is needed; got 0." in refused("--synthetic", "iid", "--seeds", "0")
 
 
 @pytest.mark.skipif(not BENCH2DRIVE.is_file(), reason=f"{BENCH2DRIVE.name} is not beside the project")
