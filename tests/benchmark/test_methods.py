@@ -81,6 +81,16 @@ def test_marginal_lift_by_hand(odd, make_table, make_task, listed):
     assert listed(task, BY_NAME["lift"].run(task).orders[0]) == [("night", "fog"), ("night", "rain"), ("day", "rain")]
 
 
+def test_marginal_lift_is_that_of_sums_over_the_slices_of_each_value(large, make_task):
+    task = make_task(large)
+    n, failed = large.n, large.error * large.n
+    mean = failed.sum() / n.sum()
+    for codes, predicted in zip(task.codes, baselines.lift_errors(large, task.dims, task.codes), strict=True):
+        seen = [large.codes[:, k] == codes[k] for k in task.dims]
+        lifts = [failed[s].sum() / n[s].sum() - mean for s in seen if s.any()]
+        assert predicted == pytest.approx(min(max(mean + sum(lifts), 0), 1), abs=1e-12)
+
+
 def test_marginal_lift_stays_within_0_and_1(odd, make_table, make_task):
     seed = make_table(odd, {("day", "clear"): (10, 0.0), ("night", "clear"): (10, 1.0), ("day", "fog"): (10, 1.0)})
     task = make_task(seed)
