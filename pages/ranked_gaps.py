@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import operators
 from core.errors import OddysseyError
 from pages.shared import gaps_campaign, gaps_views, results, shell, start, state
 from pages.shared.gaps_controls import controls, ignored
 from pages.shared.gaps_head import NAME, Waiting, agreement, head
 from pages.shared.gaps_parameters import parameters
-from pages.shared.gaps_text import headline, provenance
 from pages.shared.markup import code, fill
 
 shell.begin("pages/ranked_gaps.py")
@@ -39,8 +37,8 @@ try:
     planning = shown == gaps_views.CAMPAIGN
     if planning and gaps_campaign.opened(top, body):
         st.stop()
-    count, floor = (operators.POOL, None) if planning else (view.top, view.floor)  # a campaign is shaped by quotas, not by a floor
-    result = results.ranking(current, params, view.mode, count, view.where, waiting.show, view.scope, view.plausible_only, floor)
+    ranked, of = gaps_views.asked(shown, params, view)
+    result = results.ranking(current, ranked, of.mode, of.top, of.where, waiting.show, of.scope, of.plausible_only, of.floor)
 except OddysseyError as e:
     waiting.clear()
     with top:
@@ -52,7 +50,7 @@ waiting.clear()
 state.pin(current)
 if not planning:
     with top:
-        head(headline(result), provenance(current, result), current, result)
+        head(*gaps_views.told(shown, current, result), current, None if shown == gaps_views.EFFECTS else result)
 with body:
     if dropped:
         shell.note(f"The address asks for {', '.join(dropped)}, which cannot be had for this table; it was left out of this view.")
@@ -61,7 +59,7 @@ with body:
     if planning:
         gaps_campaign.show(current, result, top, body)
     elif shown == gaps_views.EFFECTS:
-        gaps_views.effects(current, result, params, view)
+        gaps_views.effects(result, params)
     elif shown == gaps_views.COVERAGE:
         gaps_views.coverage(result)
     else:

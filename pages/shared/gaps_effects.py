@@ -11,10 +11,10 @@ from core.odd import Odd, SliceSpace
 from core.operators import RankResult
 from core.plots.effects import PAIR, drawn_pairs, drawn_values, effect_dots, effect_limit, pair_limit, pair_map, pair_overview
 from core.plots.style import GREY
-from core.scoring import Effect, Effects, RidgeModel, ridge_effects, strongest
+from core.scoring import Effect, Effects, Ranking, RidgeModel, ridge_effects, strongest
 from pages.shared import shell
 from pages.shared.gaps_text import value_name
-from pages.shared.markup import chip, fill, join, strong, table
+from pages.shared.markup import Text, chip, fill, join, mark, strong, table
 
 CHOSEN = "effects"
 """Widget key, and query parameter, of the pair of dimensions whose map is shown."""
@@ -30,8 +30,7 @@ def show(result: RankResult) -> None:
             "Effect tables belong to the risk prior ridge; this ranking uses the neighbours. Choose ridge under Scoring to see them."
         )
         return
-    key = (ranking.evidence.observed.digest, ranking.params, ranking.scope)
-    effects = _effects(key, ranking.ridge, ranking.scope.space(ranking.odd))
+    effects = _of(ranking, ranking.ridge)
     model, odd = ranking.ridge, ranking.odd
     shell.section("What the predicted risk is made of", f"from n = {effects.samples:,} samples in {effects.slices:,} tested slices")
     shell.note(summary(effects, model))
@@ -56,6 +55,33 @@ def show(result: RankResult) -> None:
             a, b = _overview(effects, odd)
         with right:
             _map(effects, odd, a, b)
+
+
+def headline(result: RankResult) -> Text:
+    """The value with the largest effect that is told from 0, before all one that adds to the risk."""
+    ranking = result.ranking
+    if ranking.ridge is None:
+        raise ValueError("Effects belong to a ranking by ridge.")
+    effects = _of(ranking, ranking.ridge)
+    if not effects.strength().any():
+        return fill("Nothing tells one slice from another beyond chance: each is predicted an error of {m}.", m=mark(f"{effects.mean:.1%}"))
+    clear = [e for e in strongest(effects, sum(len(s.values) for s in effects.singles), False) if e.clear]
+    if not clear:
+        return "No value is told from the others of its dimension: each effect may be 0."
+    most = max(clear, key=lambda e: (e.effect > 0, abs(e.effect)))
+    return fill(
+        "{v} {does} the predicted error most: by {x} ± {sd} (one standard deviation), from {n} in {k}.",
+        v=mark(value_name(ranking.odd, most.dimensions[0], most.values[0])),
+        does="raises" if most.effect > 0 else "lowers",
+        x=f"{abs(most.effect):.3f}",
+        sd=f"{most.sd:.3f}",
+        n=f"{most.n:,} {'sample' if most.n == 1 else 'samples'}",
+        k=f"{most.slices:,} tested {'slice' if most.slices == 1 else 'slices'}",
+    )
+
+
+def _of(ranking: Ranking, model: RidgeModel) -> Effects:
+    return _effects((ranking.evidence.observed.digest, ranking.params, ranking.scope), model, ranking.scope.space(ranking.odd))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)

@@ -48,7 +48,7 @@ def downloads(result: RankResult) -> None:
 
 def agreement(table: SavedTable, params: ScoringParameters, view: View) -> None:
     """How far another similarity agrees with the one in use, computed on request."""
-    with st.popover("Agreement", help="How far the similarity modes agree on this table."):
+    with st.popover("Agreement", key="agreement", help="How far the similarity modes agree on this table."):
         others = [m for m in MODES if m != view.shown_mode]
         other = st.selectbox(f"{view.shown_mode} against", others, key="other_mode")
         if not st.button("Compare", key="compare_modes"):

@@ -92,17 +92,28 @@ def searchable(ranking: Ranking) -> int:
     return ranking.search.space - prod(int(base[codes].sum()) for base, codes in zip(ranking.odd.is_base, allowed, strict=True))
 
 
-def provenance(table: SavedTable, result: RankResult) -> Text:
-    """n, interval, digests and exclusions behind the headline."""
+def provenance(table: SavedTable, result: RankResult, explained: bool = True) -> Text:
+    """n, interval, digests and exclusions behind the headline; `explained` tells whether that names the first slice."""
     ranking, source = result.ranking, result.manifest["input"]
     parts = searched(ranking)
-    why = explain(ranking, 0).decisive if len(ranking) else None
+    why = explain(ranking, 0).decisive if len(ranking) and explained else None
     if why is not None:
         weak = ", provisional" if why.provisional else ""
         parts.append(f"Decisive neighbour: n = {why.n:,}{weak}, 95 % interval {why.low:.0%} to {why.high:.0%}")
     parts += left_out(table, ranking, source)
     end = fill("Table {t}, ODD {o}, {m} similarity", t=code(table.digest[:6]), o=code(ranking.odd.hash[:6]), m=ranking.similarity["mode"])
     return fill("{parts}.", parts=join([*parts, end], ". "))
+
+
+def provenance_of_effects(table: SavedTable, result: RankResult) -> Text:
+    """What the effects of values rest on; similarity, fixed values and the list make no difference to them."""
+    ranking = result.ranking
+    observed = ranking.evidence.observed
+    parts = [f"Fitted to all n = {observed.total:,} samples in {len(observed.n):,} tested slices"]
+    if ranking.scope.outside:
+        parts.append(f"Extension: {in_words(ranking.odd, ranking.scope)}")
+    parts += left_out(table, ranking, result.manifest["input"])
+    return fill("{parts}.", parts=join([*parts, fill("Table {t}, ODD {o}", t=code(table.digest[:6]), o=code(ranking.odd.hash[:6]))], ". "))
 
 
 def searched(ranking: Ranking) -> list[str]:

@@ -9,11 +9,11 @@ from core.odd import Codes, Odd, SliceSpace
 from core.operators import RankResult
 from core.plots.style import GREY, RISK
 from core.plots.tway import coverage_frame, drawn_bars, tway_bars
-from core.scoring import TWay, tway
+from core.scoring import Ranking, TWay, tway
 from pages.shared import shell
 from pages.shared.gaps_controls import fixed
 from pages.shared.gaps_text import value_name
-from pages.shared.markup import Text, join, table
+from pages.shared.markup import Text, fill, join, mark, table
 from pages.shared.shell import Tile
 
 WIDTH = "tway"
@@ -26,10 +26,7 @@ FIRST = 8
 def show(result: RankResult) -> None:
     """Draw the coverage of value pairs and triples into the caller's container."""
     ranking, odd = result.ranking, result.ranking.odd
-    observed = ranking.evidence.observed
-    space = ranking.scope.space(odd)
-    key = (observed.digest, ranking.ids.tobytes(), ranking.scope)
-    both = {t: _coverage(key, t, observed.codes, ranking.codes, space, ranking.dims) for t in WORDS if len(ranking.dims) >= t}
+    both = _both(ranking)
     what = "of the ODD" if not ranking.scope.outside else "of the ODD and its extension"
     shell.section(
         "Combinatorial coverage", f"values {what} that stood together in a tested slice; {len(ranking.dims)} dimensions, counted exactly"
@@ -51,6 +48,33 @@ def show(result: RankResult) -> None:
         _bars(coverage, odd)
     with right:
         _still_open(coverage, odd)
+
+
+def headline(result: RankResult) -> Text:
+    """How many pairs were never tested, or else triples, and how many of them the list would test."""
+    ranking = result.ranking
+    both = _both(ranking)
+    for t, c in both.items():
+        untested = c.possible - c.covered
+        if untested:
+            them = "it" if untested == 1 else "them"
+            adds = fill("the {n} slices listed would test {k} of {them}", n=f"{c.listed:,}", k=f"{c.added:,}", them=them)
+            if c.listed == 1:
+                adds = fill("the slice listed would test {k} of {them}", k=f"{c.added:,}", them=them)
+            return fill(
+                "{u} of {all} value {w} {were} never tested together; {adds}.",
+                u=mark(f"{untested:,}"), all=f"{c.possible:,}", w=WORDS[t], were="was" if untested == 1 else "were",
+                adds=adds if c.listed else "no slice is listed",
+            )  # fmt: skip
+    if not both:
+        return "One dimension has no pairs of values, so there is no combination to cover."
+    return fill("Every value {w} was tested.", w=" and every value ".join(WORDS[t].removesuffix("s") for t in both))
+
+
+def _both(ranking: Ranking) -> dict[int, TWay]:
+    observed, space = ranking.evidence.observed, ranking.scope.space(ranking.odd)
+    key = (observed.digest, ranking.ids.tobytes(), ranking.scope)
+    return {t: _coverage(key, t, observed.codes, ranking.codes, space, ranking.dims) for t in WORDS if len(ranking.dims) >= t}
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import streamlit as st
 
+from core import operators
 from core.operators import RankResult
 from core.scoring import ScoringParameters, explain
 from core.storage import SavedTable
-from pages.shared import gaps_campaign_saved, gaps_effects, gaps_explanation, gaps_tway, results, shell
+from pages.shared import gaps_campaign_saved, gaps_effects, gaps_explanation, gaps_text, gaps_tway, shell
 from pages.shared.gaps_controls import View, clear_filters
 from pages.shared.gaps_list import heat_map, profile, ranked_table
+from pages.shared.markup import Text
 
 KEY = "view"
 """Query parameter of the view."""
@@ -53,15 +55,33 @@ def ranking(table: SavedTable, result: RankResult, params: ScoringParameters, vi
         gaps_explanation.show(explain(result.ranking, chosen), result.ranking)
 
 
-def effects(table: SavedTable, result: RankResult, params: ScoringParameters, view: View) -> None:
+def asked(shown: str, params: ScoringParameters, view: View) -> tuple[ScoringParameters, View]:
+    """What is ranked for a view.
+
+    Effects are those of the ridge, to which similarity, fixed values and a floor make no difference. A campaign is shaped by
+    quotas, not by a floor.
+    """
+    if shown == EFFECTS:
+        return replace(params, risk="ridge"), replace(view, mode=None, where=(), floor=None)
+    return params, replace(view, top=operators.POOL, floor=None) if shown == CAMPAIGN else view
+
+
+def told(shown: str, table: SavedTable, result: RankResult) -> tuple[Text, Text]:
+    """The finding of a view and its provenance."""
+    if shown == EFFECTS:
+        return gaps_effects.headline(result), gaps_text.provenance_of_effects(table, result)
+    if shown == COVERAGE:
+        return gaps_tway.headline(result), gaps_text.provenance(table, result, explained=False)
+    return gaps_text.headline(result), gaps_text.provenance(table, result)
+
+
+def effects(result: RankResult, params: ScoringParameters) -> None:
     """What the ridge makes of the table, whether or not the ranking rests on it."""
     if params.risk != "ridge":
         shell.note(
             "The ranking rests on neighbours. These are the effects that the ridge finds in the same tested slices; choose ridge under "
             "Scoring to rank by them."
         )
-        by_ridge = replace(params, risk="ridge")
-        result = results.ranking(table, by_ridge, view.mode, view.top, view.where, None, view.scope, view.plausible_only, view.floor)
     gaps_effects.show(result)
 
 

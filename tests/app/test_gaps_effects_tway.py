@@ -13,6 +13,7 @@ from core.operators import RankResult
 from core.scoring import ScoringParameters, rank_missing, ridge_effects, strongest, tway
 from core.seed_table import SeedTable
 from core.similarity import exact_similarity
+from pages.shared import gaps_effects, gaps_text, gaps_tway
 from pages.shared.gaps_effects import CHOSEN
 from pages.shared.gaps_tway import percent
 
@@ -66,6 +67,26 @@ def test_effects_are_told_as_they_are() -> None:
     assert f"n = {effects.samples:,} samples in {effects.slices:,} tested slices" in said
     assert f"{effects.mean:.3f}" in said
     assert "clear of 0" in said
+
+
+def test_the_headline_of_the_effects_names_the_largest_that_is_told_from_0() -> None:
+    result = result_of(seed_of())
+    assert result.ranking.ridge is not None
+    clear = [e for e in strongest(ridge_effects(result.ranking.ridge), 99, False) if e.clear and e.effect > 0]
+    most = max(clear, key=lambda e: e.effect)
+    said = re.sub(r"<[^>]+>", "", str(gaps_effects.headline(result)))
+    assert said.startswith(f"{gaps_text.value_name(ODD, most.dimensions[0], most.values[0])} raises the predicted error most")
+    assert f"by {most.effect:.3f} ± {most.sd:.3f}" in said
+    assert f"from {most.n:,} samples in {most.slices:,} tested slices" in said
+
+
+def test_the_headline_of_the_coverage_counts_what_is_open_and_what_the_list_adds() -> None:
+    result = result_of(seed_of(every=5))
+    c = tway(result.ranking.evidence.observed.codes, result.ranking.codes, ODD.base_space, result.ranking.dims, 2)
+    assert c.possible > c.covered
+    said = re.sub(r"<[^>]+>", "", str(gaps_tway.headline(result)))
+    assert said.startswith(f"{c.possible - c.covered:,} of {c.possible:,} value pairs w")
+    assert f"the 3 slices listed would test {c.added:,} of " in said
 
 
 def test_the_pair_shown_is_the_strongest_and_can_be_chosen_by_the_address() -> None:

@@ -162,6 +162,19 @@ def test_the_address_holds_the_view_and_the_view_follows_the_address():
     assert "Why not higher?" in said
 
 
+def test_every_view_has_a_finding_of_its_own():
+    table = demo()
+    heads = {}
+    for view in ("Ranking", "Pairs and triples", "Effects", "Campaign"):
+        app = page(table=table, view=view, similarity="exact", w_time="night")
+        assert not app.exception
+        heads[view] = re.search(r'<h1 class="od-head">(.*?)</h1>', html(app)).group(1)
+        assert ("Decisive neighbour" in text(app)) == (view == "Ranking")
+        assert ("fixed: time: night" in text(app)) == (view != "Effects")  # effects are those of the whole table
+        assert ("Fitted to all n = 3,975 samples in 300 tested slices" in text(app)) == (view == "Effects")
+    assert len(set(heads.values())) == 4
+
+
 def test_another_ranking_begins_at_its_first_rank():
     app = page(table=demo(), rank="5")
     assert "rank 5 of 3,540" in text(app)
