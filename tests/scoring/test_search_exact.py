@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.odd import Dimension, Odd, SliceSpace, Value, built_in
 from core.odd.rules import Rule, count_space, implausible_rules
 from core.scoring import Scope, ScoringParameters, candidate_space, gather_evidence, make_scope, make_scorer, quantised, rank_missing
-from core.scoring.search import top_k
+from core.scoring.search import neighbour_bounds, top_k
 from core.seed_table import SeedTable
 from core.settings import Settings
 from core.similarity import UNIT, SimilarityTables, choose_similarity, value_cosines
@@ -226,6 +226,25 @@ def test_probabilities_of_zero_and_extreme_exponents_give_what_enumeration_gives
     q = quantised(scorer.phi(codes[free]))
     best = np.lexsort((ids[free], -q))[:300]
     found = top_k(scorer, space, 300, need_outside=True)
+    assert found.ids.tolist() == ids[free][best].tolist()
+    assert found.q.tolist() == q[best].tolist()
+
+
+@pytest.mark.parametrize("number", range(80))
+def test_observed_slices_that_are_bounded_in_groups_give_what_enumeration_gives(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbour_bounds, "MOST_SINGLE", number % 2 * 20)
+    case, rng = random_case(3000 + number), np.random.default_rng(number)
+    odd = odd_of([3, 2, 3, 2], [2, 3, 1, 2])
+    scope, tables, cosines = make_scope(odd, "out"), tables_of(odd, rng, "wide"), cosines_of(odd, rng)
+    seed = seed_of(odd, rng, 90, str(rng.choice(["any", "steps", "everywhere"])))
+    scorer = make_scorer(gather_evidence(seed, case["params"], scope), case["params"], tables, scope, cosines)
+    space = scope.space(odd)
+    codes = np.concatenate(list(space.chunks()))
+    ids = odd.codec.encode(codes)
+    free = ~np.isin(ids, seed.ids) & ~odd.base_space.contains(codes)
+    q = quantised(scorer.phi(codes[free]))
+    best = np.lexsort((ids[free], -q))[: case["k"]]
+    found = top_k(scorer, space, case["k"], need_outside=True)
     assert found.ids.tolist() == ids[free][best].tolist()
     assert found.q.tolist() == q[best].tolist()
 

@@ -31,8 +31,28 @@ MOST_RIVALS, MOST_ALIVE = 48, 600
 """Rivals of an observed slice that are looked at, and observed slices that matter beyond which none is."""
 FEW, BATCH = 12, 10_000
 """Observed slices of one child, and pairs of children and observed slices at a time, for which rivals are looked at."""
+MOST_SINGLE, ERROR_BINS = 64, 8
+"""Observed slices that matter beyond which those of equal open dimensions are bounded as one, and the ranges of error rates that are
+kept apart in this."""
 ENTRIES = 500_000
 """Entries of the arrays that a thread holds at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Observed slices that a bound treats as one.
+
+    Attributes:
+        members: (A,) observed slices, group by group.
+        starts: (G,) where each group starts.
+        one: (G,) one of each group.
+        error: (G,) largest error rate of each group.
+    """
+
+    members: npt.NDArray[np.intp]
+    starts: npt.NDArray[np.intp]
+    one: npt.NDArray[np.intp]
+    error: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +102,20 @@ class NeighbourModel:
         out = np.zeros((self.tree.levels + 1, self.error.size), dtype=np.int32)
         for j in range(self.tree.levels - 1, -1, -1):
             out[j] = out[j + 1] + self.columns[self.tree.order[j]][self.tree.values[j]].max(axis=0)
+        return out
+
+    @cached_property
+    def groups(self) -> list[Groups]:
+        """(L + 1,) the failing observed slices in groups of equal values in the levels from j on, and of like error rates."""
+        bins = np.minimum((self.error[self.failing] * ERROR_BINS).astype(np.int64), ERROR_BINS - 1)
+        out = []
+        for j in range(self.tree.levels + 1):
+            key = [self.scorer.evidence.observed.codes[self.failing, k] for k in self.tree.order[j:]]
+            order = np.lexsort([*key, bins])
+            ordered = np.stack([*key, bins])[:, order]
+            starts = np.flatnonzero(np.r_[True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)])
+            members = self.failing[order]
+            out.append(Groups(members, starts, members[starts], np.maximum.reduceat(self.error[members], starts)))
         return out
 
     @cached_property
@@ -146,10 +180,16 @@ class NeighbourBounds:
         # A similarity is at most 1, so the error rate itself must be large enough.
         a = model.failing[model.error[model.failing] >= min(float(need.min()), model.kappa)]
         hopeful = need <= model.kappa
-        if a.size and hopeful.any():
+        if a.size > MOST_SINGLE and hopeful.any():
+            row, col, who, now, error = self._groups(level, codes, np.where(hopeful, need, np.inf))
+            if row.size:
+                score = self._score(level, now, error, child_log[row, col], need[row, col], who)
+                np.maximum.at(q, (row, col), score)
+        elif a.size and hopeful.any():
             row, col, who = self._pairs(level, codes, np.where(hopeful, need, np.inf), a)
             if row.size:
-                score = self._score(level, codes[row], values[col], child_log[row, col], w[row, col], need[row, col], who)
+                now = self._now(level, codes[row], values[col], who)
+                score = self._score(level, now, model.error[who], child_log[row, col], need[row, col], who)
                 if self.rivals is not None:
                     still = score >= max(least, 1)
                     # A child falls only with all its slices; with many of them that hardly ever happens.
@@ -177,23 +217,44 @@ class NeighbourBounds:
         row, col, at = np.nonzero(risk >= (np.maximum(need, 0.0) - 1e-5)[:, :, None].astype(np.float32))
         return row, col, a[at]
 
+    def _groups(
+        self, level: int, codes: Codes, need: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp], Units, npt.NDArray[np.float64]]:
+        """As `_pairs`, of groups of observed slices: one of each group, and the largest similarity so far and error rate of the group."""
+        model, tree = self.model, self.model.tree
+        d, groups = tree.order[level], model.groups[level + 1]
+        now = np.broadcast_to(model.floats[-1][groups.members], (len(codes), groups.members.size)).copy()
+        for j in range(level):
+            now += model.floats[tree.order[j]][:, groups.members][codes[:, tree.order[j]]]
+        reached = now[:, None, :] + model.floats[d][tree.values[level]][:, groups.members][None, :, :]
+        best = np.maximum.reduceat(reached, groups.starts, axis=2)
+        risk = (best + model.rest[level + 1][groups.one].astype(np.float32)) * (groups.error / UNIT).astype(np.float32)
+        row, col, at = np.nonzero(risk >= (np.maximum(need, 0.0) - 1e-5)[:, :, None].astype(np.float32))
+        return row, col, groups.one[at], best[row, col, at].astype(np.int32), groups.error[at]
+
+    def _now(self, level: int, codes: Codes, value: npt.NDArray[np.int32], who: npt.NDArray[np.intp]) -> Units:
+        """Similarity of children (n,) to the observed slices `who` (n,) as far as their values are fixed."""
+        model, order = self.model, self.model.tree.order
+        now: Units = model.root[who] + model.columns[order[level]][value, who]
+        for j in range(level):
+            now += model.columns[order[j]][codes[:, order[j]], who]
+        return now
+
     def _score(
         self,
         level: int,
-        codes: Codes,
-        value: npt.NDArray[np.int32],
+        now: Units,
+        error: npt.NDArray[np.float64],
         log_p: npt.NDArray[np.float64],
-        weight: npt.NDArray[np.float64],
         need: npt.NDArray[np.float64],
         who: npt.NDArray[np.intp],
     ) -> npt.NDArray[np.int64]:
-        """Bounds of children (n,) that owe their error to the observed slices `who` (n,); 0 where they cannot."""
-        model, tree = self.model, self.model.tree
-        now = model.root[who] + model.columns[tree.order[level]][value, who]
-        for j in range(level):
-            now += model.columns[tree.order[j]][codes[:, tree.order[j]], who]
+        """Bounds of children (n,) that owe their error to observed slices alike to `who` (n,) in the open dimensions; 0 where they cannot.
+
+        The similarity so far and the error rate are those of these slices at most.
+        """
+        model = self.model
         most = np.minimum(now + model.rest[level + 1][who], UNIT)
-        error = model.error[who]
         risk = np.minimum(most / UNIT * error, model.kappa)
         possible = (most >= model.least) & (risk >= need)
         required = np.maximum(need / error, model.least / UNIT)
