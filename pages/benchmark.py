@@ -8,7 +8,7 @@ from core.errors import OddysseyError
 from core.operators import SharedSamplesError
 from pages.shared import benchmark_controls, benchmark_parts, seed_form, shell, start, state
 from pages.shared.benchmark_parts import NAME
-from pages.shared.markup import code, fill
+from pages.shared.markup import chip, code, fill, strong
 
 shell.begin("pages/benchmark.py")
 with shell.errors_as_card(NAME, "Methods could not be compared."):
@@ -46,6 +46,9 @@ with body:
         shell.note(f"The address asks for {', '.join(dropped)}, which cannot be had here; it was left out of this view.")
     if unknown:
         shell.note(f'The address asks for the table "{unknown}", which is not in this workspace (any more); this is "{current.name}".')
+    if current.model and view.oracle.model and current.model != view.oracle.model:
+        told = "{c} The oracle holds answers of {o}, the table in use those of {m}: can one foretell the failures of the other?"
+        shell.note(fill(told, c=chip("another model", "wait"), o=strong(view.oracle.model), m=strong(current.model)))
     k = benchmark_controls.shown_budget(result)
     benchmark_parts.figures(result, k)
     left, right = st.columns(2, gap="large")

@@ -18,6 +18,8 @@ from pages.shared import state
 SCOPES: dict[str, str] = {"in": "Inside the ODD", "out": "Outside it"}
 ALLOWED = "benchmark.allow_shared"
 """Session key of the pair of tables that may share samples."""
+_SEED = "benchmark.seed"
+"""Session key of the table that the oracle was chosen for."""
 DEFAULT_K = ", ".join(map(str, BUDGETS))
 
 
@@ -76,6 +78,9 @@ def controls(current: SavedTable, tables: Sequence[SavedTable]) -> View:
     seed = state.seed_table(current)
     odd = seed.odd
     named = {t.id: t for t in tables}
+    if st.session_state.get(_SEED, current.id) != current.id and "oracle" not in st.query_params:
+        st.session_state["oracle"] = tables[0].id  # the one chosen for the table that was left need not be of this one's model
+    st.session_state[_SEED] = current.id
     oracle = st.selectbox(
         "Oracle",
         list(named),

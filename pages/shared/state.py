@@ -43,7 +43,7 @@ def current_table() -> SavedTable | None:
 def choose_table(table_id: str) -> None:
     """Use a table from now on, in this session and when the app is opened again."""
     st.session_state[_TABLE] = table_id
-    for key in (_TABLE, "rank", "campaign"):  # a rank and an open campaign belong to the table that is left
+    for key in (_TABLE, "rank", "campaign", "oracle"):  # a rank, an open campaign and an oracle belong to the table that is left
         st.query_params.pop(key, None)
     store().preferences.set(_TABLE, table_id)
 

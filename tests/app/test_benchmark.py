@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -83,6 +84,20 @@ def test_the_demo_offers_its_oracle_and_then_compares(store: Store, show: Callab
 def test_tables_of_one_file_do_not_judge_each_other(store: Store, show: Callable[..., AppTest]) -> None:
     operators.load_demo(store)
     assert "No oracle yet" in html(show())
+
+
+def test_an_oracle_of_another_model_is_told(store: Store, show: Callable[..., AppTest]) -> None:
+    first, other = operators.load_demo(store)[:2]
+    operators.load_demo_oracle(store)
+    store.preferences.set("table", first.id)
+    foreign = f"Demo oracle, {other.model}"
+    app = show(k="10", similarity="exact", oracle=foreign)
+    assert f"The oracle holds answers of {other.model}, the table in use those of {first.model}" in re.sub(r"<[^>]+>", "", html(app))
+    assert app.selectbox(key="oracle").value in {t.id for t in store.tables.list() if t.name == foreign}
+    own = next(t.id for t in store.tables.list() if t.name == f"Demo oracle, {first.model}")
+    app.selectbox(key="oracle").set_value(own).run()
+    assert not app.exception
+    assert "The oracle holds answers of" not in html(app)
 
 
 def test_two_inferred_odds_are_joined_and_candidates_counted(store: Store, show: Callable[..., AppTest]) -> None:
