@@ -233,6 +233,7 @@ def test_probabilities_of_zero_and_extreme_exponents_give_what_enumeration_gives
 @pytest.mark.parametrize("number", range(80))
 def test_observed_slices_that_are_bounded_in_groups_give_what_enumeration_gives(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbour_bounds, "MOST_SINGLE", number % 2 * 20)
+    monkeypatch.setattr(neighbour_bounds, "MOST_ALIVE", 0)
     case, rng = random_case(3000 + number), np.random.default_rng(number)
     odd = odd_of([3, 2, 3, 2], [2, 3, 1, 2])
     scope, tables, cosines = make_scope(odd, "out"), tables_of(odd, rng, "wide"), cosines_of(odd, rng)

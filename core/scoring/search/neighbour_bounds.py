@@ -54,6 +54,18 @@ class Groups:
     one: npt.NDArray[np.intp]
     error: npt.NDArray[np.float64]
 
+    @cached_property
+    def size(self) -> npt.NDArray[np.intp]:
+        """(G,) how many are in each group."""
+        size: npt.NDArray[np.intp] = np.diff(np.r_[self.starts, self.members.size])
+        return size
+
+    def inside(self, at: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """The members of some groups, group by group."""
+        size = self.size[at]
+        first = np.repeat(self.starts[at] - (np.cumsum(size) - size), size)
+        return self.members[first + np.arange(first.size)]
+
 
 @dataclass(frozen=True, eq=False)
 class NeighbourModel:
@@ -107,7 +119,8 @@ class NeighbourModel:
     @cached_property
     def groups(self) -> list[Groups]:
         """(L + 1,) the failing observed slices in groups of equal values in the levels from j on, and of like error rates."""
-        bins = np.minimum((self.error[self.failing] * ERROR_BINS).astype(np.int64), ERROR_BINS - 1)
+        error = self.error[self.failing]
+        bins = np.searchsorted(np.sort(error), error) * ERROR_BINS // max(error.size, 1)
         out = []
         for j in range(self.tree.levels + 1):
             key = [self.scorer.evidence.observed.codes[self.failing, k] for k in self.tree.order[j:]]
@@ -180,26 +193,36 @@ class NeighbourBounds:
         # A similarity is at most 1, so the error rate itself must be large enough.
         a = model.failing[model.error[model.failing] >= min(float(need.min()), model.kappa)]
         hopeful = need <= model.kappa
-        if a.size > MOST_SINGLE and hopeful.any():
-            row, col, who, now, error = self._groups(level, codes, np.where(hopeful, need, np.inf))
+        row = col = who = np.empty(0, dtype=np.intp)
+        # Rivals speak of single slices; where they are of no use, groups do.
+        if a.size > MOST_SINGLE and hopeful.any() and not (self.rivals and self.rivals.useful):
+            groups = model.groups[level + 1]
+            row, col, at, now, error = self._groups(level, codes, np.where(hopeful, need, np.inf))
             if row.size:
-                score = self._score(level, now, error, child_log[row, col], need[row, col], who)
-                np.maximum.at(q, (row, col), score)
+                score = self._score(level, now, error, child_log[row, col], need[row, col], groups.one[at])
+                # What is left of a child is looked into where it is little.
+                still = score >= max(least, 1)
+                child, size = row * values.size + col, groups.size[at]
+                small = np.bincount(child[still], size[still], minlength=q.size)[child] <= MOST_SINGLE
+                np.maximum.at(q, (row[~small], col[~small]), score[~small])
+                into = np.flatnonzero(still & small)
+                who = groups.inside(at[into])
+                row, col = np.repeat(row[into], size[into]), np.repeat(col[into], size[into])
         elif a.size and hopeful.any():
             row, col, who = self._pairs(level, codes, np.where(hopeful, need, np.inf), a)
-            if row.size:
-                now = self._now(level, codes[row], values[col], who)
-                score = self._score(level, now, model.error[who], child_log[row, col], need[row, col], who)
-                if self.rivals is not None:
-                    still = score >= max(least, 1)
-                    # A child falls only with all its slices; with many of them that hardly ever happens.
-                    child = row * values.size + col
-                    few = np.bincount(child[still], minlength=q.size)[child] <= FEW
-                    at = np.flatnonzero(still & few)
-                    for open_ in np.array_split(at, 1 + at.size // BATCH):
-                        beaten = self.rivals.beat(level, codes[row[open_]], values[col[open_]], who[open_])
-                        score[open_[beaten]] = 0
-                np.maximum.at(q, (row, col), score)
+        if row.size:
+            now = self._now(level, codes[row], values[col], who)
+            score = self._score(level, now, model.error[who], child_log[row, col], need[row, col], who)
+            if self.rivals is not None:
+                still = score >= max(least, 1)
+                # A child falls only with all its slices; with many of them that hardly ever happens.
+                child = row * values.size + col
+                few = np.bincount(child[still], minlength=q.size)[child] <= FEW
+                at = np.flatnonzero(still & few)
+                for open_ in np.array_split(at, 1 + at.size // BATCH):
+                    beaten = self.rivals.beat(level, codes[row[open_]], values[col[open_]], who[open_])
+                    score[open_[beaten]] = 0
+            np.maximum.at(q, (row, col), score)
         q[q < least] = -1
         return q
 
@@ -220,7 +243,7 @@ class NeighbourBounds:
     def _groups(
         self, level: int, codes: Codes, need: npt.NDArray[np.float64]
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp], Units, npt.NDArray[np.float64]]:
-        """As `_pairs`, of groups of observed slices: one of each group, and the largest similarity so far and error rate of the group."""
+        """As `_pairs`, of groups of observed slices: the group, and its largest similarity so far and error rate."""
         model, tree = self.model, self.model.tree
         d, groups = tree.order[level], model.groups[level + 1]
         now = np.broadcast_to(model.floats[-1][groups.members], (len(codes), groups.members.size)).copy()
@@ -230,7 +253,7 @@ class NeighbourBounds:
         best = np.maximum.reduceat(reached, groups.starts, axis=2)
         risk = (best + model.rest[level + 1][groups.one].astype(np.float32)) * (groups.error / UNIT).astype(np.float32)
         row, col, at = np.nonzero(risk >= (np.maximum(need, 0.0) - 1e-5)[:, :, None].astype(np.float32))
-        return row, col, groups.one[at], best[row, col, at].astype(np.int32), groups.error[at]
+        return row, col, at, best[row, col, at].astype(np.int32), groups.error[at]
 
     def _now(self, level: int, codes: Codes, value: npt.NDArray[np.int32], who: npt.NDArray[np.intp]) -> Units:
         """Similarity of children (n,) to the observed slices `who` (n,) as far as their values are fixed."""
