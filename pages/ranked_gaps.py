@@ -37,7 +37,7 @@ try:
     planning = shown == gaps_views.CAMPAIGN
     if planning and gaps_campaign.opened(top, body):
         st.stop()
-    ranked, of = gaps_views.asked(shown, params, view)
+    ranked, of = gaps_views.asked(shown, params, view, seed.odd)
     result = results.ranking(current, ranked, of.mode, of.top, of.where, waiting.show, of.scope, of.plausible_only, of.floor)
 except OddysseyError as e:
     waiting.clear()

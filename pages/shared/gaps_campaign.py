@@ -20,7 +20,7 @@ from pages.shared.markup import chip, fill, strong
 from pages.shared.markup import table as plain_table
 from pages.shared.shell import Tile
 
-__all__ = ["ignored", "opened", "show"]
+__all__ = ["ignored", "opened", "pool", "show"]
 
 
 def opened(top: DeltaGenerator, body: DeltaGenerator) -> bool:
@@ -28,12 +28,17 @@ def opened(top: DeltaGenerator, body: DeltaGenerator) -> bool:
     return gaps_campaign_open.show(top, body)
 
 
+def pool(scheduled: int) -> int:
+    """Best ranked slices that a plan is made from, so many that enough are left beside those that other campaigns have."""
+    return operators.POOL * (1 + (scheduled + operators.POOL // 2) // operators.POOL)
+
+
 def show(table: SavedTable, result: RankResult, top: DeltaGenerator, body: DeltaGenerator) -> None:
     """Draw the plan made from a ranking, and the list of saved campaigns.
 
     Args:
         table: The table in use.
-        result: The best `core.operators.POOL` slices.
+        result: The best slices, see `pool`.
         top: Container of the head.
         body: Container of the rest.
     """
@@ -151,7 +156,9 @@ def _slices(made: CampaignPlan) -> None:
 def _left_out(c: Campaign) -> None:
     rows = text.left_out(c)
     if not rows:
-        shell.note(fill("All {n} ranked slices are in the plan.", n=f"{c.considered:,}"))
+        shell.note(fill("All {n} ranked slices are in the plan. {more}", n=f"{c.considered:,}", more=text.beyond(c)))
         return
     shell.section("Not taken", f"{c.skipped.total:,} of {c.considered:,} ranked slices, each counted once")
     shell.html(plain_table(["Slices", "Why"], [(strong(f"{n:,}"), why) for n, why in rows]))
+    if text.beyond(c):
+        shell.note(text.beyond(c))

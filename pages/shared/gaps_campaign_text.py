@@ -43,7 +43,10 @@ def headline(c: Campaign, filtered: bool = False) -> Text:
 def _why_empty(c: Campaign) -> str:
     s = c.skipped
     if s.scheduled == c.considered:
-        return f"other campaigns have all {c.considered:,} slices"
+        which = (
+            f"all {c.considered:,} slices" if c.considered == c.candidates else f"the best {c.considered:,} slices, of which a plan is made"
+        )
+        return f"other campaigns have {which}"
     if c.cheapest is not None and c.cheapest > c.request.budget:
         return f"the cheapest slice takes {number(c.cheapest)} {_unit(c.request)}, the budget is {number(c.request.budget)}"
     return "the quotas leave no room for a single slice"
@@ -74,6 +77,16 @@ def left_out(c: Campaign) -> list[tuple[int, str]]:
         (s.budget, "They take more than what was left of the budget."),
     ]
     return [r for r in rows if r[0]]
+
+
+def beyond(c: Campaign) -> str:
+    """Why a plan that took every ranked slice it could have holds no more, though more are missing; "" where that is not so."""
+    s = c.skipped
+    if c.considered == c.candidates or s.budget or s.quota or s.reserved:
+        return ""
+    rest = several(c.candidates - c.considered, "other missing slice")
+    first = f"The budget would pay for more, but a plan is made from the best {c.considered:,} only"
+    return f"{first}: {rest} can be planned once this plan is saved."
 
 
 def opened(content: CampaignContent) -> Text:

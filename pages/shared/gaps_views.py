@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core import operators
+from core.odd import Odd
 from core.operators import RankResult
 from core.scoring import ScoringParameters, explain
 from core.storage import SavedTable
-from pages.shared import gaps_campaign_saved, gaps_effects, gaps_explanation, gaps_text, gaps_tway, shell
+from pages.shared import gaps_campaign, gaps_campaign_saved, gaps_effects, gaps_explanation, gaps_text, gaps_tway, shell, state
 from pages.shared.gaps_controls import View, clear_filters
 from pages.shared.gaps_list import heat_map, profile, ranked_table
 from pages.shared.markup import Text
@@ -55,7 +55,7 @@ def ranking(table: SavedTable, result: RankResult, params: ScoringParameters, vi
         gaps_explanation.show(explain(result.ranking, chosen), result.ranking)
 
 
-def asked(shown: str, params: ScoringParameters, view: View) -> tuple[ScoringParameters, View]:
+def asked(shown: str, params: ScoringParameters, view: View, odd: Odd) -> tuple[ScoringParameters, View]:
     """What is ranked for a view.
 
     Effects are those of the ridge, to which similarity, fixed values and a floor make no difference. A campaign is shaped by
@@ -63,7 +63,9 @@ def asked(shown: str, params: ScoringParameters, view: View) -> tuple[ScoringPar
     """
     if shown == EFFECTS:
         return replace(params, risk="ridge"), replace(view, mode=None, where=(), floor=None)
-    return params, replace(view, top=operators.POOL, floor=None) if shown == CAMPAIGN else view
+    if shown == CAMPAIGN:
+        return params, replace(view, top=gaps_campaign.pool(len(state.store().campaigns.scheduled(odd.hash))), floor=None)
+    return params, view
 
 
 def told(shown: str, table: SavedTable, result: RankResult) -> tuple[Text, Text]:

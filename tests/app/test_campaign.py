@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from core.seed_table import SeedTable
 from core.settings import Settings
 from core.similarity import exact_similarity
 from core.storage import open_store
+from pages.shared import gaps_campaign
 from pages.shared import gaps_campaign_text as sentences
 from pages.shared.gaps_campaign_form import factor_words, named_quota
 
@@ -261,6 +263,21 @@ def test_reasons_for_an_empty_plan():
     assert "other campaigns have all 3 slices" in sentences.headline(small(2, scheduled=3))
     assert "the cheapest slice takes 93 samples, the budget is 5" in sentences.headline(small(5, "samples"))
     assert "the quotas leave no room" in sentences.headline(small(2, quotas=read_quotas(["time=day:0", "time=night:0"])))
+
+
+def test_a_plan_is_made_from_enough_slices_beside_those_of_other_campaigns():
+    assert gaps_campaign.pool(0) == operators.POOL
+    assert all(gaps_campaign.pool(n) - n >= operators.POOL // 2 for n in range(0, 5 * operators.POOL, 499))
+
+
+def test_a_plan_that_took_every_ranked_slice_says_whether_more_are_missing():
+    whole = small(100)
+    assert len(whole) == whole.considered
+    assert sentences.beyond(whole) == ""
+    part = replace(whole, candidates=whole.considered + 7)
+    assert "7 other missing slices can be planned once this plan is saved" in sentences.beyond(part)
+    taken = replace(small(3, scheduled=3), candidates=10**6)
+    assert f"other campaigns have the best {taken.considered:,} slices" in str(sentences.headline(taken))
 
 
 def test_words_for_costs_and_quotas():
