@@ -95,6 +95,8 @@ def rank(
     as_json: o.AsJson = False,
 ) -> None:
     """Ranks the slices that were never tested, with the reason for each rank."""
+    if out is not None:
+        operators.format_of(out)  # a wrong ending is said before anything slow starts
     prepared, report = _report(opts)
     result = ranking.rank(prepared, report, top or None)
     if out is not None:

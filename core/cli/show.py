@@ -75,7 +75,7 @@ def print_ranking(prepared: Prepared, report: CheckReport, result: RankResult, o
         also = ["lies inside the ODD"] * (ranking.scope.kind == "out") + ["is implausible"] * (search.implausible > 0)
         nothing = f"No slice is missing under this filter: everything in it {' or '.join(['was tested', *also])}."
         say(nothing if not search.candidates else "The search was stopped before it found a slice.")
-    for e in result.explanations()[:SHOWN]:
+    for e in result.explanations(SHOWN):
         why = e.decisive
         if e.contributions:
             because = f"predicted to fail {e.raw_error:.0%}"

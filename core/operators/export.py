@@ -101,15 +101,25 @@ def as_manifest(result: RankResult) -> bytes:
     return (json.dumps(result.manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
+def format_of(path: Path) -> str:
+    """The format that the ending of a file names.
+
+    Raises:
+        InputError: The ending is no known format.
+    """
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise InputError(f'Cannot write "{path.name}": the ending must be {", ".join(FORMATS)}.')
+    return kind
+
+
 def write(result: RankResult, path: Path) -> list[Path]:
     """Writes a ranking in the format of the file's ending, and its manifest beside it as NAME.manifest.json.
 
     Raises:
         InputError: The ending is no known format, or the place cannot be written.
     """
-    kind = path.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
-        raise InputError(f'Cannot write "{path.name}": the ending must be {", ".join(FORMATS)}.')
+    kind = format_of(path)
     data = {"csv": lambda: as_csv(result.ranking), "json": lambda: as_json(result), "parquet": lambda: as_parquet(result)}[kind]()
     side = path.with_name(path.stem + ".manifest.json")
     try:

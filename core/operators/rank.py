@@ -30,9 +30,9 @@ class RankResult:
     ranking: Ranking
     manifest: dict[str, Any]
 
-    def explanations(self) -> list[Explanation]:
-        """The explanation of every slice of the ranking, best first."""
-        return [explain(self.ranking, i) for i in range(len(self.ranking))]
+    def explanations(self, most: int | None = None) -> list[Explanation]:
+        """The explanations of the first slices of the ranking, of all by default; best first."""
+        return [explain(self.ranking, i) for i in range(len(self.ranking))[:most]]
 
 
 def similarity_for(
