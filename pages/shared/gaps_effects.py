@@ -148,6 +148,9 @@ def _overview(effects: Effects, odd: Odd) -> tuple[str, str]:
         labels = {k: k.replace("+", " × ") for k in labels}
     pairs = {f"{names[i]}+{names[j]}": (names[i], names[j]) for i, j in order}
     shell.section("Which tables matter", "root mean square, in units of risk; single values on the diagonal. Click a pair to see it")
+    asked = st.query_params.get(CHOSEN)
+    if asked and asked not in labels.values():
+        shell.note(f"The address asks for the pair {asked}, which this ranking does not have; this is the strongest one.")
     if st.session_state.get(CHOSEN) not in (None, *labels):
         del st.session_state[CHOSEN]  # of another ranking
     picked = st.selectbox("Pair of dimensions", list(labels), key=CHOSEN, bind="query-params", format_func=labels.__getitem__)

@@ -23,6 +23,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "beta": (0.01, 1),
 }
 """What can be entered for a parameter; `ScoringParameters` has the last word."""
+_OUTSIDE = ("novel", "beta")
+"""Parameters that matter to values never seen only; inside the ODD they are not shown, and have no effect."""
 SHRINK = ("measured", "shrunk")
 WORDS: dict[str, tuple[str, ...]] = {
     "provisional": get_args(Provisional),
@@ -57,7 +59,7 @@ def parameters(outside: bool = False) -> ScoringParameters:
         InputError: A parameter is out of range.
     """
     usual = _usual()
-    changed = sum(_now(k, v) != v for k, v in usual.items())
+    changed = sum(_now(k, v) != v for k, v in usual.items() if outside or k not in _OUTSIDE)
     with st.popover(f"Scoring ({changed})" if changed else "Scoring", key="scoring"):
         st.button("Reset to the paper's", key="reset", on_click=_reset, disabled=not changed)
         risk = _word(

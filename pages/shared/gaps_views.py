@@ -27,8 +27,9 @@ def switch() -> str:
 
 
 def ignored() -> list[str]:
-    """A view that the address asks for and that there is not, in words."""
-    return [f"{KEY} = {v}" for v in st.query_params.get_all(KEY) if v not in VIEWS]
+    """A view, or a part of one, that the address asks for and that there is not, in words."""
+    allowed = {KEY: VIEWS, gaps_tway.WIDTH: gaps_tway.WORDS.values()}
+    return [f"{key} = {v}" for key, words in allowed.items() for v in st.query_params.get_all(key) if v not in words]
 
 
 def bar_key() -> str:

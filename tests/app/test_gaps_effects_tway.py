@@ -99,6 +99,11 @@ def test_the_pair_shown_is_the_strongest_and_can_be_chosen_by_the_address() -> N
     assert "road × fog" in text(other)  # the longer side runs down
 
 
+def test_a_pair_that_is_not_there_is_said() -> None:
+    assert "The address asks for the pair fog × moon" in text(part("effects", result_of(seed_of()), effects="fog × moon"))
+    assert "The address asks for" not in text(part("effects", result_of(seed_of()), effects="time × road"))
+
+
 def test_with_the_neighbours_as_prior_the_part_says_where_effects_are_found() -> None:
     said = text(part("effects", result_of(seed_of(), risk="neighbour")))
     assert "Choose ridge under Scoring" in said

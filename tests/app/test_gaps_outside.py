@@ -94,8 +94,8 @@ def test_a_diversity_floor_and_the_rules_are_told(demo):
 
 
 def test_what_an_address_asks_for_in_vain_is_said(demo):
-    said = text(page(table=demo, scope="beyond", x_time="duck", ild="7", rarity="none", x_thyme="a"))
-    for word in ("scope = beyond", "x_time = duck", "ild = 7", "rarity = none", "x_thyme = a"):
+    said = text(page(table=demo, scope="beyond", x_time="duck", ild="7", rarity="none", x_thyme="a", tway="quads"))
+    for word in ("scope = beyond", "x_time = duck", "ild = 7", "rarity = none", "x_thyme = a", "tway = quads"):
         assert word in said
 
 
@@ -129,6 +129,11 @@ def test_fixed_values_outside_the_odd_are_dropped_when_the_scope_is_inside_again
     assert not app.exception
     assert "Outside the ODD" not in text(app)
     assert "dusk" not in text(app)
+
+
+def test_only_parameters_with_an_effect_are_counted_as_changed(demo):
+    assert any(b.proto.popover.label == "Scoring (2)" for b in page(table=demo, scope="out", novel="unseen", beta="0.5").get("popover"))
+    assert any(b.proto.popover.label == "Scoring" for b in page(table=demo, novel="unseen", beta="0.5").get("popover"))
 
 
 def test_the_page_ranks_as_the_operator_does(demo):
