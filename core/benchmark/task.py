@@ -15,7 +15,7 @@ from core.scoring.evidence import Evidence, gather_evidence
 from core.scoring.neighbours import Index, nearest
 from core.scoring.parameters import ScoringParameters
 from core.scoring.rank import make_scorer
-from core.scoring.ridge import RidgeModel, fit_ridge
+from core.scoring.ridge import RidgeModel, fit_ridge, varied_dims
 from core.scoring.scope import Scope
 from core.scoring.scorer import Scorer, Scores, quantised
 from core.seed_table import SeedTable
@@ -108,8 +108,9 @@ class Task:
     @cached_property
     def ridge(self) -> RidgeModel:
         """RiskRidge on the evidence."""
-        alike = None if self.values is None else [self.values[k] for k in self.dims]
-        return fit_ridge(self.evidence.observed, self.dims, self.evidence.error, alike)
+        dims = varied_dims(self.evidence.observed, self.dims)
+        alike = None if self.values is None else [self.values[k] for k in dims]
+        return fit_ridge(self.evidence.observed, dims, self.evidence.error, alike)
 
     def by_score(self, score: Floats) -> Listing:
         """All candidates by score (U,) rounded to 1e-12, then by id, as the ranking has them."""

@@ -177,9 +177,9 @@ def make_scorer(
     known = marginals(evidence.observed, params, values if scope.outside else None)
     ridge = None
     if params.risk == "ridge":
-        from core.scoring.ridge import fit_ridge
+        from core.scoring.ridge import fit_ridge, varied_dims
 
-        dims = scope.dims(odd)
+        dims = varied_dims(evidence.observed, scope.dims(odd))
         alike = [values[k] for k in dims] if scope.outside and values is not None else None
         ridge = fit_ridge(evidence.observed, dims, evidence.error, alike)
     return Scorer(evidence, similarity, rarity_of(scope.space(odd), known, params), ridge)

@@ -166,6 +166,16 @@ def _graded(observed: SeedTable) -> bool:
     return bool((np.abs(failures - np.rint(failures)) > 1e-3 * observed.n).any())
 
 
+def varied_dims(observed: SeedTable, dims: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions in which tested slices differ, all of them if there is none.
+
+    Of the others nothing can be learnt, and with equal values everywhere their pair tables would act as single tables of their
+    partners. So a value that was never seen in such a dimension has no effect at all.
+    """
+    varied = tuple(k for k in dims if len(np.unique(observed.codes[:, k])) > 1)
+    return varied or tuple(dims)
+
+
 def value_kernels(alike: Sequence[Units], sizes: Sequence[int]) -> tuple[Floats, ...]:
     """Similarities of values as kernels: (V_k, V_k) each, symmetric, without negative eigenvalues (rounding leaves some).
 

@@ -74,7 +74,7 @@ def left_out(c: Campaign) -> list[tuple[int, str]]:
         (s.scheduled, "Other campaigns of this ODD have them."),
         (s.quota, "One more would break a quota."),
         (s.reserved, "There was room, but it was kept for slices of a worse rank that fill an at-least quota."),
-        (s.budget, "They take more than what was left of the budget."),
+        (s.budget, "Better ranks used up the budget, or left too little of it for them."),
     ]
     return [r for r in rows if r[0]]
 

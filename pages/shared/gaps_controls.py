@@ -98,12 +98,14 @@ def controls(seed: SeedTable) -> View:
         "the paper does; calibrated and factored add up tables of values made from it; exact counts equal values.",
     )
     top = st.selectbox("Show top", TOPS, key="top", bind="query-params", on_change=first_rank, width=92)
-    rows = st.selectbox("Rows", dims, key="rows", bind="query-params", format_func=labels.__getitem__, width=156)
-    rest = [d for d in dims if d != rows] or dims
-    usual_column = "environment" if "environment" in rest else rest[0]
-    columns = st.selectbox(
-        "Columns", rest, rest.index(usual_column), key="columns", bind="query-params", format_func=labels.__getitem__, width=156
-    )
+    rows = columns = dims[0]
+    if len(dims) > 1:
+        rows = st.selectbox("Rows", dims, key="rows", bind="query-params", format_func=labels.__getitem__, width=156)
+        rest = [d for d in dims if d != rows]
+        usual_column = "environment" if "environment" in rest else rest[0]
+        columns = st.selectbox(
+            "Columns", rest, rest.index(usual_column), key="columns", bind="query-params", format_func=labels.__getitem__, width=156
+        )
     where = filters(odd, dims, scope)
     return View(None if mode == usual.mode else mode, mode, top, rows, columns, where, scope, plausible, _floor())
 

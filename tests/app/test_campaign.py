@@ -77,7 +77,7 @@ def test_the_plan_is_what_the_operators_make(store):
     assert "not a measurement" in said
     pairs = c.coverage[1]
     assert f"Pairs of values covered {pairs.after} of {pairs.possible} {pairs.before} before, {pairs.after - pairs.before} more" in said
-    assert "3,500 They take more than what was left of the budget." in said
+    assert "3,500 Better ranks used up the budget, or left too little of it for them." in said
     frame = app.dataframe[0].value
     assert frame["#"].tolist() == c.rank.tolist()
     assert frame["samples"].tolist() == [93] * 40

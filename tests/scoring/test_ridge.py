@@ -12,10 +12,11 @@ from scipy.stats import multivariate_normal
 
 from core.errors import InputError
 from core.odd import Odd, built_in, infer_odd
-from core.scoring import fit_ridge, ridge, shrink
+from core.scoring import ScoringParameters, fit_ridge, gather_evidence, make_scope, make_scorer, ridge, shrink
 from core.scoring.ridge import GRID, RISK_UNIT, kernel_matrices, value_kernels
 from core.seed_table import SeedTable
-from core.similarity import UNIT
+from core.settings import Settings
+from core.similarity import UNIT, exact_similarity, value_cosines
 from core.similarity.tables import UNCOVERED
 
 TWO = infer_odd({"time": ["day", "night"], "fog": ["no", "yes"]})
@@ -245,3 +246,31 @@ def test_what_cannot_be_fitted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ridge, "MAX_UNKNOWNS", 20)
     with pytest.raises(InputError, match="got 30"):
         fit_ridge(seed, BUILT_IN.active)
+
+
+def test_a_dimension_in_which_nothing_varies_is_left_out_so_that_pairs_stay_pairs() -> None:
+    odd = infer_odd({"a": list("xyz"), "b": list("xyzw"), "c": list("xy")})
+    seed = sampled(odd, 12, 3)
+    seed = seed.select(seed.codes[:, 2] == 0)
+    assert ridge.varied_dims(seed, (0, 1, 2)) == (0, 1)
+    one = seed.select(np.arange(len(seed.n)) == 0)
+    assert ridge.varied_dims(one, (0, 2)) == (0, 2)
+
+
+def test_the_effects_are_those_of_the_active_dimensions_in_and_out_of_the_odd() -> None:
+    odd = built_in()
+    rng = np.random.default_rng(4)
+    codes = np.concatenate(list(odd.base_space.chunks()))
+    codes = codes[rng.choice(len(codes), 150, replace=False)]
+    rows = [dict(zip(odd.names, v, strict=True)) for v in odd.codec.names(codes)]
+    night = [r["time"] == "night" for r in rows]
+    seed = SeedTable.from_slices(odd, rows, [30] * 150, [0.4 if n else 0.9 for n in night])
+    params = ScoringParameters(risk="ridge")
+    settings = Settings.from_environment()
+    inside = make_scorer(gather_evidence(seed, params), params, exact_similarity(odd, odd.active)).ridge
+    scope = make_scope(odd, "both")
+    evidence, cosines = gather_evidence(seed, params, scope), value_cosines(odd, settings)
+    outside = make_scorer(evidence, params, exact_similarity(odd, range(9)), scope, cosines).ridge
+    assert inside is not None
+    assert outside is not None
+    assert inside.dims == outside.dims == odd.active
