@@ -34,6 +34,9 @@ def show(result: RankResult) -> None:
     model, odd = ranking.ridge, ranking.odd
     shell.section("What the predicted risk is made of", f"from n = {effects.samples:,} samples in {effects.slices:,} tested slices")
     shell.note(summary(effects, model))
+    same = [odd.dimensions[k].label for k in ranking.dims if k not in model.dims]
+    if same:
+        shell.note(f"Left out: {', '.join(same)}. All tested slices have one value there, so nothing can be learnt of the others.")
     if not effects.strength().any():
         return
     _in_words(effects, odd)

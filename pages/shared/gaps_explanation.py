@@ -114,6 +114,10 @@ def _effects(e: Explanation) -> None:
     shell.section("Predicted error", f"a mean and {len(e.contributions) - 1} effects; the largest first")
     rows = [[_term(c), f"{c.effect:+.4f}"] for c in e.contributions]
     shell.html(table(["Term", "adds"], rows[:LARGEST], right=(1,)))
+    known = {d for c in e.contributions for d in c.dimensions}
+    same = [plain(d) for d in e.values if d not in known]
+    if same:
+        shell.note(f"{', '.join(same)}: no effect, since all tested slices have one value there.")
     with st.popover("All terms"):
         shell.html(table(["Term", "adds"], rows, right=(1,)))
 

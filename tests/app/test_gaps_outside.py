@@ -151,3 +151,11 @@ def test_an_extension_is_named_in_words():
     assert gaps_scope.in_words(odd, make_scope(odd, "out")) == "all 51 extended values"
     assert gaps_scope.in_words(odd, make_scope(odd, "out", ["time=dusk"])) == "time: dusk"
     assert gaps_scope.in_words(odd, make_scope(odd, "out", ["time"])) == "time: all 2"
+
+
+def test_a_dimension_in_which_nothing_was_tested_but_one_value_is_said_to_have_no_effect(demo):
+    listed = text(page(table=demo, scope="out", x_time="dusk", risk="ridge"))
+    assert "road users present: no effect, since all tested slices have one value there" in listed
+    shown = text(page(table=demo, scope="out", view="Effects"))
+    assert "Left out: Road users present." in shown
+    assert "Left out:" not in text(page(table=demo, view="Effects"))
