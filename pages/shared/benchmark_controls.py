@@ -129,6 +129,10 @@ def _methods() -> tuple[str, ...]:
             placeholder="All that work here",
         )
         st.caption("  \n".join(f"**{m.label}**: {m.what}" for m in METHODS))
+        st.caption(
+            "SliceLine and SliceFinder were made for another task, to find failing groups among what was tested. Here they are adapted to "
+            "rank what was not, as the paper does (App. B), so this says nothing of how well they do their own."
+        )
     return tuple(chosen)
 
 
