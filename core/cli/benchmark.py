@@ -59,6 +59,10 @@ def compare(
     if synthetic:
         if opts.table is not None or oracle is not None or split_by:
             raise InputError("--synthetic makes its own tables: name neither seed nor oracle, and no --split-by.")
+        unused = {"--scope": scope != "in", "--oracle-model": bool(oracle_model), "--allow-shared": allow_shared, "--seed": number != 0}
+        if any(unused.values()):
+            named = ", ".join(name for name, given in unused.items() if given)
+            raise InputError(f"--synthetic makes its own tables and has no use for {named}. Candidates outside the ODD: --extend.")
         kinds = [x for name in o.listed(synthetic) for x in (KINDS if name == "suite" else (name,))]
         odd = opts.settle()[0]
         if odd is None:

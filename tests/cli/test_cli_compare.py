@@ -189,6 +189,8 @@ def test_made_up_oracles_reach_outside_the_odd(run):
 
 def test_a_made_up_oracle_needs_a_declared_odd(refused):
     assert "needs a declared ODD" in refused("--synthetic", "iid", "--odd", "infer")
+    for option in (("--scope", "out"), ("--oracle-model", "a"), ("--allow-shared",), ("--seed", "3")):
+        assert f"has no use for {option[0]}" in refused("--synthetic", "iid", *option)
     assert "no synthetic oracle magic" in refused("--synthetic", "magic")
     assert "At least one run of each kind of oracle is needed; got 0." in refused("--synthetic", "iid", "--seeds", "0")
 
