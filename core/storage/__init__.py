@@ -3,7 +3,7 @@
 from core.storage.campaign_records import STATUSES, CampaignContent, PlannedSlice, SavedCampaign, SliceState, Status, StatusEvent
 from core.storage.drafts import Draft
 from core.storage.store import Store, open_store
-from core.storage.tables import Provenance, SavedTable, TableEvent
+from core.storage.tables import Provenance, SavedTable
 from core.storage.uploads import Upload
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Status",
     "StatusEvent",
     "Store",
-    "TableEvent",
     "Upload",
     "open_store",
 ]

@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 
 from core.digest import sha256_json
 
-EventKind = Literal["created", "renamed", "deleted", "restored"]
 Status = Literal["planned", "acquired", "evaluated", "dropped"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 """Where a slice of a campaign stands: planned, samples acquired, model evaluated on them; or dropped from the campaign."""
@@ -94,17 +93,6 @@ class SavedCampaign:
     created_at: datetime
     changed_at: datetime
     deleted: bool
-
-
-@dataclass(frozen=True)
-class CampaignEvent:
-    """One thing done to a campaign as a whole, with the name that it had afterwards."""
-
-    campaign_id: str
-    kind: EventKind
-    name: str
-    who: str
-    at: datetime
 
 
 @dataclass(frozen=True)

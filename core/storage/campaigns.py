@@ -16,8 +16,6 @@ from core.storage import schema
 from core.storage.campaign_records import (
     STATUSES,
     CampaignContent,
-    CampaignEvent,
-    EventKind,
     PlannedSlice,
     SavedCampaign,
     SliceState,
@@ -25,23 +23,26 @@ from core.storage.campaign_records import (
     StatusEvent,
     digest,
 )
-from core.storage.database import Database
 from core.storage.ids import is_id, new_id
-from core.storage.names import clean, folded, free, refuse_taken
+from core.storage.named import NamedRecords
+from core.storage.names import clean, folded, refuse_taken
 from core.storage.odds import Odds
 
 MAX_NOTE = 2_000
 
 _c, _s, _e, _l = schema.campaigns.c, schema.campaign_slices.c, schema.campaign_events.c, schema.campaign_status.c
-_LOCK, _NOUN = "campaigns", "campaign"
 
 
 @dataclass(frozen=True, eq=False)
-class Campaigns:
+class Campaigns(NamedRecords[SavedCampaign]):
     """The campaigns of the workspace."""
 
-    db: Database
     odds: Odds
+    noun = "campaign"
+    lock = "campaigns"
+    table = schema.campaigns
+    events_table = schema.campaign_events
+    event_key = "campaign_id"
 
     def save(
         self,
@@ -69,11 +70,11 @@ class Campaigns:
             InputError: The name is empty, too long or taken (a free one is suggested), there is no slice or no such table.
             ConflictError: Another campaign took a slice meanwhile, and `exclusive` was asked for.
         """
-        name, at = clean(name, _NOUN), schema.now()
+        name, at = clean(name, self.noun), schema.now()
         if not slices:
             raise InputError("The campaign has no slice, so there is nothing to save.")
-        with self.db.write(lock=_LOCK) as c:
-            refuse_taken(name, self._names(c, but=""), _NOUN)
+        with self.db.write(lock=self.lock) as c:
+            refuse_taken(name, self._names(c, but=""), self.noun)
             known = is_id(table_id) and c.execute(sa.select(schema.seed_tables.c.id).where(schema.seed_tables.c.id == table_id)).first()
             if not known:
                 raise InputError(f'There is no saved table "{table_id}" in this workspace, so no campaign can be kept for it.')
@@ -111,20 +112,6 @@ class Campaigns:
             raise InputError(f'The saved campaign "{saved.name}" ({saved.id}) is damaged: its content has changed. Restore a backup.')
         return CampaignContent(saved, manifest, states)
 
-    def get(self, campaign_id: str) -> SavedCampaign:
-        """A campaign without its slices; also a deleted one.
-
-        Raises:
-            InputError: There is no such campaign.
-        """
-        with self.db.read() as c:
-            return self._get(c, campaign_id)
-
-    def list(self, include_deleted: bool = False) -> tuple[SavedCampaign, ...]:
-        """The campaigns, the one saved last first."""
-        with self.db.read() as c:
-            return tuple(x for x in self._all(c) if include_deleted or not x.deleted)
-
     def set_status(self, campaign_id: str, slice_ids: Collection[int], status: Status, note: str = "", who: str = "") -> int:
         """Give slices a status. One that has it already, with the same note, is left as it is.
 
@@ -139,7 +126,7 @@ class Campaigns:
             raise InputError(f'A slice cannot be "{status}"; allowed: {", ".join(STATUSES)}.')
         if len(note) > MAX_NOTE:
             raise InputError(f"A note has at most {MAX_NOTE:,} characters; this one has {len(note):,}.")
-        with self.db.write(lock=_LOCK) as c:
+        with self.db.write(lock=self.lock) as c:
             saved = self._get(c, campaign_id)
             if saved.deleted:
                 raise InputError(f'The campaign "{saved.name}" is deleted; restore it before you change the status of a slice.')
@@ -168,67 +155,6 @@ class Campaigns:
         with self.db.read() as c:
             return self._scheduled(c, odd_hash)
 
-    def rename(self, campaign_id: str, name: str, who: str = "") -> SavedCampaign:
-        """Give a campaign another name; the name that it has already changes nothing.
-
-        Raises:
-            InputError: The name cannot be used, or there is no such campaign, or it is deleted.
-        """
-        name = clean(name, _NOUN)
-        with self.db.write(lock=_LOCK) as c:
-            saved = self._get(c, campaign_id)
-            if saved.deleted:
-                raise InputError(f'The campaign "{saved.name}" is deleted; restore it before you rename it.')
-            if name != saved.name:
-                refuse_taken(name, self._names(c, but=campaign_id), _NOUN)
-                self._append(c, campaign_id, "renamed", name, who, schema.now())
-            return self._get(c, campaign_id)
-
-    def delete(self, campaign_id: str, who: str = "") -> SavedCampaign:
-        """Put a campaign into the bin, where it stays; one that lies there already is left as it is.
-
-        Raises:
-            InputError: There is no such campaign.
-        """
-        with self.db.write(lock=_LOCK) as c:
-            saved = self._get(c, campaign_id)
-            if not saved.deleted:
-                self._append(c, campaign_id, "deleted", saved.name, who, schema.now())
-            return self._get(c, campaign_id)
-
-    def restore(self, campaign_id: str, name: str | None = None, who: str = "") -> SavedCampaign:
-        """Take a campaign out of the bin; one that does not lie there is left as it is.
-
-        Raises:
-            InputError: Its name has been taken (a free one is suggested), or there is no such campaign.
-        """
-        with self.db.write(lock=_LOCK) as c:
-            saved = self._get(c, campaign_id)
-            if saved.deleted:
-                name = saved.name if name is None else clean(name, _NOUN)
-                refuse_taken(name, self._names(c, but=campaign_id), _NOUN)
-                self._append(c, campaign_id, "restored", name, who, schema.now())
-            return self._get(c, campaign_id)
-
-    def events(self, campaign_id: str) -> tuple[CampaignEvent, ...]:
-        """Everything that was done to a campaign as a whole, the oldest first.
-
-        Raises:
-            InputError: There is no such campaign.
-        """
-        with self.db.read() as c:
-            self._get(c, campaign_id)
-            rows = c.execute(sa.select(schema.campaign_events).where(_e.campaign_id == campaign_id).order_by(_e.seq)).all()
-        return tuple(CampaignEvent(r.campaign_id, r.kind, r.name, r.who, r.at) for r in rows)
-
-    def free_name(self, name: str) -> str:
-        """The name itself if no campaign has it, else the name with the first free number."""
-        with self.db.read() as c:
-            return free(clean(name, _NOUN), self._names(c, but=""))
-
-    def _append(self, c: sa.Connection, campaign_id: str, kind: EventKind, name: str, who: str, at: datetime) -> None:
-        c.execute(schema.campaign_events.insert().values(campaign_id=campaign_id, kind=kind, name=name, who=who, at=at))
-
     def _append_status(
         self, c: sa.Connection, campaign_id: str, slice_ids: Sequence[int], status: Status, note: str, who: str, at: datetime
     ) -> None:
@@ -244,10 +170,9 @@ class Campaigns:
 
     def _named(self, c: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> Sequence[Any]:
         """Campaigns with their last event, the one saved last first; nothing of their slices."""
-        newest = sa.select(sa.func.max(_e.seq)).group_by(_e.campaign_id)
         columns = [x for x in _c if x.name != "manifest"]
         query = sa.select(*columns, _e.kind, _e.name, _e.at).join_from(schema.campaigns, schema.campaign_events)
-        query = query.where(_e.seq.in_(newest), sa.true() if where is None else where)
+        query = query.where(_e.seq.in_(self._newest()), sa.true() if where is None else where)
         return c.execute(query.order_by(_c.created_at.desc(), _c.id)).all()
 
     def _all(self, c: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> tuple[SavedCampaign, ...]:
@@ -259,12 +184,6 @@ class Campaigns:
         for row in c.execute(query):
             parts[row.campaign_id].append(row)
         return tuple(_summary(r, parts[r.id]) for r in named)
-
-    def _get(self, c: sa.Connection, campaign_id: str) -> SavedCampaign:
-        found = self._all(c, _c.id == campaign_id) if is_id(campaign_id) else ()
-        if not found:
-            raise InputError(f'There is no saved campaign "{campaign_id}" in this workspace; choose one from the list.')
-        return found[0]
 
     def _names(self, c: sa.Connection, but: str) -> set[str]:
         return {folded(r.name) for r in self._named(c) if r.kind != "deleted" and r.id != but}

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 
 from core.errors import InputError
 from core.seed_table.table import SeedTable
 from core.storage import schema
-from core.storage.database import Database
-from core.storage.ids import is_id, new_id
-from core.storage.names import clean, folded, free, refuse_taken
+from core.storage.ids import new_id
+from core.storage.named import NamedRecords
+from core.storage.names import clean, refuse_taken
 from core.storage.odds import Odds
 from core.storage.slices import pack, unpack
 
-EventKind = Literal["created", "renamed", "deleted", "restored"]
-
 _t, _e = schema.seed_tables.c, schema.seed_table_events.c
-_LOCK, _NOUN = "seed_tables", "table"
 _SUMMARY = [c for c in _t if c.name not in ("data", "decisions", "report")]
 
 
@@ -60,25 +57,6 @@ class SavedTable:
 
 
 @dataclass(frozen=True)
-class TableEvent:
-    """One thing done to a table.
-
-    Attributes:
-        table_id: Id of the table.
-        kind: What was done.
-        name: Name of the table afterwards.
-        who: Who did it, "" if not known.
-        at: UTC.
-    """
-
-    table_id: str
-    kind: EventKind
-    name: str
-    who: str
-    at: datetime
-
-
-@dataclass(frozen=True)
 class Provenance:
     """How a table was made.
 
@@ -92,11 +70,15 @@ class Provenance:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class Tables(NamedRecords[SavedTable]):
     """The seed tables of the workspace."""
 
-    db: Database
     odds: Odds
+    noun = "table"
+    lock = "seed_tables"
+    table = schema.seed_tables
+    events_table = schema.seed_table_events
+    event_key = "table_id"
 
     def save(
         self,
@@ -116,9 +98,9 @@ class Tables:
             InputError: The name is empty, too long or taken (a free one is suggested), the file was never uploaded, or the ODD
                 would not read back the same.
         """
-        name, data, at = clean(name, _NOUN), pack(table), schema.now()
-        with self.db.write(lock=_LOCK) as c:
-            self._refuse_taken(c, name, but="")
+        name, data, at = clean(name, self.noun), pack(table), schema.now()
+        with self.db.write(lock=self.lock) as c:
+            refuse_taken(name, self._names(c, but=""), self.noun)
             if upload_sha is not None and not c.execute(sa.select(schema.files.c.size).where(schema.files.c.sha256 == upload_sha)).first():
                 raise InputError(f"The file {upload_sha[:12]} of this table was never uploaded; upload it first.")
             table_id = new_id(c, _t.id)
@@ -164,15 +146,6 @@ class Tables:
             )
         return table
 
-    def get(self, table_id: str) -> SavedTable:
-        """A table without its slices; also a deleted one.
-
-        Raises:
-            InputError: There is no such table.
-        """
-        with self.db.read() as c:
-            return self._get(c, table_id)
-
     def provenance(self, table_id: str) -> Provenance:
         """How a table was made.
 
@@ -184,83 +157,11 @@ class Tables:
             row = c.execute(sa.select(_t.decisions, _t.report).where(_t.id == table_id)).one()
         return Provenance(row.decisions, row.report)
 
-    def list(self, include_deleted: bool = False) -> tuple[SavedTable, ...]:
-        """The tables, the one saved last first."""
-        with self.db.read() as c:
-            return tuple(t for t in self._all(c) if include_deleted or not t.deleted)
-
-    def rename(self, table_id: str, name: str, who: str = "") -> SavedTable:
-        """Give a table another name; the name that it has already changes nothing.
-
-        Raises:
-            InputError: The name cannot be used, or there is no such table, or it is deleted.
-        """
-        name = clean(name, _NOUN)
-        with self.db.write(lock=_LOCK) as c:
-            saved = self._get(c, table_id)
-            if saved.deleted:
-                raise InputError(f'The table "{saved.name}" is deleted; restore it before you rename it.')
-            if name != saved.name:
-                self._refuse_taken(c, name, but=table_id)
-                self._append(c, table_id, "renamed", name, who, schema.now())
-            return self._get(c, table_id)
-
-    def delete(self, table_id: str, who: str = "") -> SavedTable:
-        """Put a table into the bin, where it stays; one that lies there already is left as it is.
-
-        Raises:
-            InputError: There is no such table.
-        """
-        with self.db.write(lock=_LOCK) as c:
-            saved = self._get(c, table_id)
-            if not saved.deleted:
-                self._append(c, table_id, "deleted", saved.name, who, schema.now())
-            return self._get(c, table_id)
-
-    def restore(self, table_id: str, name: str | None = None, who: str = "") -> SavedTable:
-        """Take a table out of the bin; one that does not lie there is left as it is.
-
-        Args:
-            table_id: Of the table.
-            name: Name for it from now on, if its own has been taken meanwhile.
-            who: Who does it.
-
-        Raises:
-            InputError: Its name has been taken (a free one is suggested), or there is no such table.
-        """
-        with self.db.write(lock=_LOCK) as c:
-            saved = self._get(c, table_id)
-            if saved.deleted:
-                name = saved.name if name is None else clean(name, _NOUN)
-                self._refuse_taken(c, name, but=table_id)
-                self._append(c, table_id, "restored", name, who, schema.now())
-            return self._get(c, table_id)
-
-    def events(self, table_id: str) -> tuple[TableEvent, ...]:
-        """Everything that was done to a table, the oldest first.
-
-        Raises:
-            InputError: There is no such table.
-        """
-        with self.db.read() as c:
-            self._get(c, table_id)
-            rows = c.execute(sa.select(schema.seed_table_events).where(_e.table_id == table_id).order_by(_e.seq)).all()
-        return tuple(TableEvent(r.table_id, r.kind, r.name, r.who, r.at) for r in rows)
-
-    def free_name(self, name: str) -> str:
-        """The name itself if no table has it, else the name with the first free number."""
-        with self.db.read() as c:
-            return free(clean(name, _NOUN), self._names(c, but=""))
-
-    def _append(self, c: sa.Connection, table_id: str, kind: EventKind, name: str, who: str, at: datetime) -> None:
-        c.execute(schema.seed_table_events.insert().values(table_id=table_id, kind=kind, name=name, who=who, at=at))
-
     def _all(self, c: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> tuple[SavedTable, ...]:
-        newest = sa.select(sa.func.max(_e.seq)).group_by(_e.table_id)
         query = (
             sa.select(*_SUMMARY, _e.kind, _e.name, _e.at)
             .join_from(schema.seed_tables, schema.seed_table_events)
-            .where(_e.seq.in_(newest), sa.true() if where is None else where)
+            .where(_e.seq.in_(self._newest()), sa.true() if where is None else where)
             .order_by(_t.created_at.desc(), _t.id)
         )
         return tuple(
@@ -281,15 +182,3 @@ class Tables:
             )
             for r in c.execute(query)
         )
-
-    def _get(self, c: sa.Connection, table_id: str) -> SavedTable:
-        found = self._all(c, _t.id == table_id) if is_id(table_id) else ()
-        if not found:
-            raise InputError(f'There is no saved table "{table_id}" in this workspace; choose one from the list.')
-        return found[0]
-
-    def _names(self, c: sa.Connection, but: str) -> set[str]:
-        return {folded(t.name) for t in self._all(c) if not t.deleted and t.id != but}
-
-    def _refuse_taken(self, c: sa.Connection, name: str, but: str) -> None:
-        refuse_taken(name, self._names(c, but), _NOUN)
