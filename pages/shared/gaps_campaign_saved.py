@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from core import operators
@@ -12,11 +10,11 @@ from core.operators import CampaignPlan
 from core.storage import SavedCampaign, SavedTable
 from pages.shared import gaps_campaign_text as text
 from pages.shared import shell, state
-from pages.shared.markup import Markup, chip, fill, join, strong
+from pages.shared.markup import Markup, Text, chip, fill, join, strong
+from pages.shared.records import RecordList
 
 CAMPAIGN = "campaign"
 """Query parameter of the campaign that is shown."""
-_ERROR, _DELETED = "campaign.error", "campaign.deleted"
 _TONES = {"evaluated": "done", "acquired": "info", "planned": "plain", "dropped": "wait"}
 
 
@@ -37,21 +35,20 @@ def save(table: SavedTable, made: CampaignPlan) -> None:
 
 def show(table: SavedTable) -> None:
     """The saved campaigns of the workspace, with what can be done to them."""
-    error = st.session_state.pop(_ERROR, None)
-    if error is not None:
-        shell.error_card(error)
-    _undo()
-    campaigns = state.store().campaigns.list(include_deleted=True)
-    living, gone = [x for x in campaigns if not x.deleted], [x for x in campaigns if x.deleted]
+    records = _records()
+    records.show_error()
+    records.undo()
+    living = state.store().campaigns.list()
     if living:
         shell.section("Saved campaigns", f"{len(living):,}")
     names = {t.id: t.name for t in state.store().tables.list(include_deleted=True)}
     for x in living:
         _line(x, "" if x.table_id == table.id else names[x.table_id])
-    if gone:
-        with st.expander(f"Bin ({len(gone)})"):
-            for x in gone:
-                _binned(x)
+    records.bin(_binned)
+
+
+def _records() -> RecordList:
+    return RecordList(state.store().campaigns, "campaign", "-campaign", "lies in the bin; its slices are free for other campaigns.")
 
 
 def _line(x: SavedCampaign, table: str) -> None:
@@ -65,13 +62,7 @@ def _line(x: SavedCampaign, table: str) -> None:
         if st.button("Open", key=f"open-campaign-{x.id}"):
             st.query_params[CAMPAIGN] = x.id
             st.rerun()
-        with st.popover("Rename"):
-            name = st.text_input("New name", x.name, key=f"campaign-name-{x.id}", max_chars=120)
-            if st.button("Rename", key=f"rename-campaign-{x.id}"):
-                _do(lambda: state.store().campaigns.rename(x.id, name))
-        if st.button("Delete", key=f"delete-campaign-{x.id}", help="Puts it into the bin"):
-            st.session_state[_DELETED] = x.id
-            _do(lambda: state.store().campaigns.delete(x.id))
+        _records().rename_and_delete(x)
 
 
 def bar(x: SavedCampaign) -> Markup:
@@ -83,36 +74,6 @@ def bar(x: SavedCampaign) -> Markup:
     return Markup('<span class="od-bar od-progress"><i class="done" style="width:{}"></i><i style="width:{}"></i></span>').format(done, got)
 
 
-def _do(action: Callable[[], object]) -> None:
-    try:
-        action()
-    except OddysseyError as e:
-        st.session_state[_ERROR] = e
-    st.rerun()
-
-
-def _undo() -> None:
-    deleted = st.session_state.get(_DELETED)
-    if not deleted:
-        return
-    x = state.store().campaigns.get(deleted)
-    if not x.deleted:
-        del st.session_state[_DELETED]
-        return
-    with st.container(horizontal=True, vertical_alignment="center", key="od-undo-campaign"):
-        shell.note(fill("{name} lies in the bin; its slices are free for other campaigns.", name=strong(x.name)))
-        if st.button("Undo", key="undo-delete-campaign"):
-            del st.session_state[_DELETED]
-            _do(lambda: state.store().campaigns.restore(x.id))
-
-
-def _binned(x: SavedCampaign) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        shell.note(
-            fill(
-                "{name}, {n}, deleted {at} UTC", name=strong(x.name), n=text.several(x.slices, "slice"), at=f"{x.changed_at:%Y-%m-%d %H:%M}"
-            )
-        )
-        if st.button("Restore", key=f"restore-campaign-{x.id}"):
-            name = state.store().campaigns.free_name(x.name)
-            _do(lambda: state.store().campaigns.restore(x.id, name))
+def _binned(x: SavedCampaign) -> Text:
+    at = f"{x.changed_at:%Y-%m-%d %H:%M}"
+    return fill("{name}, {n}, deleted {at} UTC", name=strong(x.name), n=text.several(x.slices, "slice"), at=at)

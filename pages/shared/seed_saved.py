@@ -5,21 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from core import operators
-from core.errors import OddysseyError
 from core.storage import SavedTable
 from pages.shared import seed_draft, shell, state
 from pages.shared.markup import Markup, chip, code, fill, join, strong, tags
 from pages.shared.markup import table as plain_table
+from pages.shared.records import RecordList
 
-_DELETED, _ERROR = "seed.deleted", "seed.error"
 _LINES = 12
 
 
 def show_saved(tables: tuple[SavedTable, ...]) -> None:
     """Everything that is kept, with what can be done to it."""
-    error = st.session_state.pop(_ERROR, None)
-    if error is not None:
-        shell.error_card(error)
+    _records().show_error()
     if tables:
         shell.section("Saved tables", f"{len(tables):,}")
         current = state.current_table()
@@ -42,53 +39,23 @@ def _line(t: SavedTable, used: bool) -> None:
         if st.button("Use", key=f"use-{t.id}", disabled=used, help="Rank the gaps of this table"):
             state.choose_table(t.id)
             st.rerun()
-        with st.popover("Rename"):
-            name = st.text_input("New name", t.name, key=f"name-{t.id}", max_chars=120)
-            if st.button("Rename", key=f"rename-{t.id}"):
-                _do(lambda: state.store().tables.rename(t.id, name))
-        if st.button("Delete", key=f"delete-{t.id}", help="Puts it into the bin"):
-            st.session_state[_DELETED] = t.id
-            _do(lambda: state.store().tables.delete(t.id))
+        _records().rename_and_delete(t)
 
 
-def _do(action) -> None:
-    try:
-        action()
-    except OddysseyError as e:
-        st.session_state[_ERROR] = e
-    st.rerun()
+def _records() -> RecordList:
+    return RecordList(state.store().tables, "seed")
 
 
 def show_undo() -> None:
     """Take back the last deletion of this session."""
-    deleted = st.session_state.get(_DELETED)
-    if not deleted:
-        return
-    t = state.store().tables.get(deleted)
-    if not t.deleted:
-        del st.session_state[_DELETED]
-        return
-    with st.container(horizontal=True, vertical_alignment="center", key="od-undo"):
-        shell.note(fill("{name} lies in the bin.", name=strong(t.name)))
-        if st.button("Undo", key="undo-delete"):
-            del st.session_state[_DELETED]
-            _do(lambda: state.store().tables.restore(t.id))
+    _records().undo()
 
 
 def show_bin() -> None:
     """The deleted tables, which can all be restored."""
-    gone = [t for t in state.store().tables.list(include_deleted=True) if t.deleted]
-    if not gone:
-        return
-    with st.expander(f"Bin ({len(gone)})"):
-        for t in gone:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                shell.note(
-                    fill("{name}, {n} samples, deleted {at}", name=strong(t.name), n=f"{t.total:,}", at=f"{t.changed_at:%Y-%m-%d %H:%M}")
-                )
-                if st.button("Restore", key=f"restore-{t.id}"):
-                    name = state.store().tables.free_name(t.name)
-                    _do(lambda t=t, name=name: state.store().tables.restore(t.id, name))
+    _records().bin(
+        lambda t: fill("{name}, {n} samples, deleted {at}", name=strong(t.name), n=f"{t.total:,}", at=f"{t.changed_at:%Y-%m-%d %H:%M}")
+    )
 
 
 def show_unfinished() -> None:
