@@ -13,6 +13,7 @@ from core import operators
 from core.odd import built_in
 from core.settings import Settings
 from core.storage import SavedTable, Store, open_store
+from tests.apptest import html
 
 PAGE = "pages/benchmark.py"
 HEAD = "time,fog,id,score\n"
@@ -36,10 +37,6 @@ def show(app: AppTest) -> Callable[..., AppTest]:
         return app
 
     return open_page
-
-
-def html(app: AppTest) -> str:
-    return " ".join(str(x.proto.body) for x in app.get("html"))
 
 
 def add(store: Store, name: str, text: str, **overrides: Any) -> SavedTable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -21,6 +20,8 @@ from core.storage import open_store
 from pages.shared import gaps_campaign
 from pages.shared import gaps_campaign_text as sentences
 from pages.shared.gaps_campaign_form import factor_words, named_quota
+from tests import apptest
+from tests.apptest import open_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,17 +35,13 @@ def store():
 
 def page(store, **params: str | list[str]) -> AppTest:
     table = operators.load_demo(store)[0].id
-    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
-    for k, v in ({"view": "Campaign", "table": table} | params).items():
-        app.query_params[k] = v
-    app.switch_page("pages/ranked_gaps.py")
-    app.run()
+    app = open_page("ranked_gaps", **({"view": "Campaign", "table": table} | params))
     assert not app.exception
     return app
 
 
 def text(app: AppTest) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", " ".join(str(x.proto.body) for x in app.get("html")))).split())
+    return " ".join(unescape(apptest.text(app)).split())
 
 
 def address(app: AppTest, key: str) -> list[str]:

@@ -16,6 +16,7 @@ from core.similarity import exact_similarity
 from pages.shared import gaps_effects, gaps_text, gaps_tway
 from pages.shared.gaps_effects import CHOSEN
 from pages.shared.gaps_tway import percent
+from tests.apptest import html, text
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 ODD = infer_odd({"time": ["day", "night"], "fog": ["no", "yes"], "road": ["dry", "ice", "wet"]})
@@ -46,14 +47,6 @@ def part(name: str, result: RankResult, **query: str) -> AppTest:
     app.run()
     assert not app.exception, app.exception
     return app
-
-
-def html(app: AppTest) -> str:
-    return " ".join(str(x.proto.body) for x in app.get("html"))
-
-
-def text(app: AppTest) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html(app)))
 
 
 def test_effects_are_told_as_they_are() -> None:

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core import operators
 from core.odd import built_in
@@ -14,6 +13,7 @@ from core.scoring import ScoringParameters, make_scope
 from core.settings import Settings
 from core.storage import open_store
 from pages.shared import gaps_scope
+from tests.apptest import open_page, text
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,20 +27,8 @@ def demo(app) -> str:
     return table.id
 
 
-def page(**params: str | list[str]) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
-    for k, v in params.items():
-        app.query_params[k] = v
-    app.switch_page("pages/ranked_gaps.py")
-    return app.run()
-
-
-def text(app: AppTest) -> str:
-    return re.sub(r"<[^>]+>", " ", " ".join(str(x.proto.body) for x in app.get("html")))
-
-
 def test_the_whole_extension_is_ranked_and_told(demo):
-    app = page(table=demo, scope="out")
+    app = open_page("ranked_gaps", table=demo, scope="out")
     assert not app.exception
     said = text(app)
     assert "Outside the ODD, test" in said
@@ -51,7 +39,7 @@ def test_the_whole_extension_is_ranked_and_told(demo):
 
 
 def test_chosen_values_stand_in_the_address_and_are_the_only_ones_added(demo):
-    app = page(table=demo, scope="out", x_time=["dusk"], x_road_condition=["icy", "puddles"])
+    app = open_page("ranked_gaps", table=demo, scope="out", x_time=["dusk"], x_road_condition=["icy", "puddles"])
     said = text(app)
     # 3,840 slices inside hold 2 times and 3 road conditions; with dusk, icy and puddles there are 3 and 5.
     assert "5,760 missing of 5,760 slices outside the ODD" in said
@@ -70,7 +58,7 @@ def test_chosen_values_stand_in_the_address_and_are_the_only_ones_added(demo):
     ],
 )
 def test_every_form_of_the_score_is_shown_with_its_own_arithmetic(demo, params):
-    app = page(table=demo, scope="out", x_time="dusk", **params)
+    app = open_page("ranked_gaps", table=demo, scope="out", x_time="dusk", **params)
     assert not app.exception
     said = text(app)
     assert f"Scoring ({len(params)})" in [p.proto.popover.label for p in app.get("popover")]
@@ -88,41 +76,41 @@ def test_every_form_of_the_score_is_shown_with_its_own_arithmetic(demo, params):
 
 
 def test_a_diversity_floor_and_the_rules_are_told(demo):
-    said = text(page(table=demo, scope="out", ild="0.6", plausible="yes"))
+    said = text(open_page("ranked_gaps", table=demo, scope="out", ild="0.6", plausible="yes"))
     assert "floor 0.6 kept" in said
     assert "are called implausible by the ODD and left out" in said
 
 
 def test_what_an_address_asks_for_in_vain_is_said(demo):
-    said = text(page(table=demo, scope="beyond", x_time="duck", ild="7", rarity="none", x_thyme="a", tway="quads"))
+    said = text(open_page("ranked_gaps", table=demo, scope="beyond", x_time="duck", ild="7", rarity="none", x_thyme="a", tway="quads"))
     for word in ("scope = beyond", "x_time = duck", "ild = 7", "rarity = none", "x_thyme = a", "tway = quads"):
         assert word in said
 
 
 def test_a_fixed_value_that_the_chosen_extension_does_not_have_is_said(demo):
-    app = page(table=demo, scope="out", x_time="dawn", w_time=["dusk", "dawn"])
+    app = open_page("ranked_gaps", table=demo, scope="out", x_time="dawn", w_time=["dusk", "dawn"])
     assert "asks for w_time = dusk, which cannot be had" in text(app)
-    assert "fixed: time" not in text(page(table=demo, scope="out", x_time="dawn", w_time="dusk"))
-    assert "cannot be had" not in text(page(table=demo, scope="out", w_time="dusk"))
+    assert "fixed: time" not in text(open_page("ranked_gaps", table=demo, scope="out", x_time="dawn", w_time="dusk"))
+    assert "cannot be had" not in text(open_page("ranked_gaps", table=demo, scope="out", w_time="dusk"))
 
 
 def test_fixed_values_that_leave_nothing_outside_the_odd_are_not_called_tested(demo):
-    said = text(page(table=demo, scope="out", x_time="dawn", w_time="day"))
+    said = text(open_page("ranked_gaps", table=demo, scope="out", x_time="dawn", w_time="day"))
     assert "No slice of this view lies outside the ODD" in said
     assert "Exact over 0 missing of 0 slices outside the ODD" in said
     assert "were tested" not in said
 
 
 def test_numbers_of_a_diverse_list_are_not_called_ranks(demo):
-    said = text(page(table=demo, ild="0.6"))
+    said = text(open_page("ranked_gaps", table=demo, ild="0.6"))
     assert re.search(r"Why this one\s+number 1 of the 20 listed", said)
     assert "Diverse list of 20" in said
     assert re.search(r"\d+ of them stand in for slices with a higher score", said)
-    assert re.search(r"Why this one\s+rank 1 of 3,540", text(page(table=demo, ild="0.1")))  # kept without a swap
+    assert re.search(r"Why this one\s+rank 1 of 3,540", text(open_page("ranked_gaps", table=demo, ild="0.1")))  # kept without a swap
 
 
 def test_fixed_values_outside_the_odd_are_dropped_when_the_scope_is_inside_again(demo):
-    app = page(table=demo, scope="out", w_time="dusk")
+    app = open_page("ranked_gaps", table=demo, scope="out", w_time="dusk")
     assert "fixed: time: dusk" in text(app)
     app.session_state["scope"] = "in"
     app.run()
@@ -132,8 +120,11 @@ def test_fixed_values_outside_the_odd_are_dropped_when_the_scope_is_inside_again
 
 
 def test_only_parameters_with_an_effect_are_counted_as_changed(demo):
-    assert any(b.proto.popover.label == "Scoring (2)" for b in page(table=demo, scope="out", novel="unseen", beta="0.5").get("popover"))
-    assert any(b.proto.popover.label == "Scoring" for b in page(table=demo, novel="unseen", beta="0.5").get("popover"))
+    assert any(
+        b.proto.popover.label == "Scoring (2)"
+        for b in open_page("ranked_gaps", table=demo, scope="out", novel="unseen", beta="0.5").get("popover")
+    )
+    assert any(b.proto.popover.label == "Scoring" for b in open_page("ranked_gaps", table=demo, novel="unseen", beta="0.5").get("popover"))
 
 
 def test_the_page_ranks_as_the_operator_does(demo):
@@ -142,7 +133,7 @@ def test_the_page_ranks_as_the_operator_does(demo):
     store.close()
     scope = make_scope(seed.odd, "out", ["time=dusk"])
     result = operators.rank(seed, ScoringParameters(risk="ridge"), Settings.from_environment(), scope=scope, top=20)
-    shown = page(table=demo, scope="out", x_time="dusk", risk="ridge").dataframe[0].value
+    shown = open_page("ranked_gaps", table=demo, scope="out", x_time="dusk", risk="ridge").dataframe[0].value
     assert shown["φ"].tolist() == pytest.approx(result.ranking.phi.tolist(), abs=1e-12)
 
 
@@ -154,8 +145,8 @@ def test_an_extension_is_named_in_words():
 
 
 def test_a_dimension_in_which_nothing_was_tested_but_one_value_is_said_to_have_no_effect(demo):
-    listed = text(page(table=demo, scope="out", x_time="dusk", risk="ridge"))
+    listed = text(open_page("ranked_gaps", table=demo, scope="out", x_time="dusk", risk="ridge"))
     assert "road users present: no effect, since all tested slices have one value there" in listed
-    shown = text(page(table=demo, scope="out", view="Effects"))
+    shown = text(open_page("ranked_gaps", table=demo, scope="out", view="Effects"))
     assert "Left out: Road users present." in shown
-    assert "Left out:" not in text(page(table=demo, view="Effects"))
+    assert "Left out:" not in text(open_page("ranked_gaps", table=demo, view="Effects"))

@@ -14,6 +14,7 @@ from core.odd import built_in
 from core.operators.workspace import DEMO_TABLE
 from core.settings import Settings
 from core.storage import SavedTable, Store, open_store
+from tests.apptest import html
 
 HOME, TRIAGE = "pages/home.py", "pages/triage.py"
 
@@ -21,10 +22,6 @@ HOME, TRIAGE = "pages/home.py", "pages/triage.py"
 @pytest.fixture
 def store() -> Store:
     return open_store(Settings.from_environment())
-
-
-def html(app: AppTest) -> str:
-    return " ".join(str(x.proto.body) for x in app.get("html"))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from core import operators
 from core.seed_table import ImportPlan
 from core.settings import Settings
 from core.storage import open_store
+from tests.apptest import html
 
 COMPAS = {"truth": "class", "predicted": "predicted"}
 PAGES = ["pages/home.py", "pages/seed_tables.py", "pages/ranked_gaps.py", "pages/triage.py"]
@@ -24,10 +25,6 @@ def run(page: str, **params: str) -> AppTest:
         app.query_params[k] = v
     app.run()
     return app.switch_page(page).run()
-
-
-def html(app: AppTest) -> str:
-    return " ".join(str(x.proto.body) for x in app.get("html"))
 
 
 @pytest.mark.parametrize("page", PAGES)

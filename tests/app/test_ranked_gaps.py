@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core import operators
 from core.odd import Dimension, Odd, Value, infer_odd
@@ -16,6 +15,7 @@ from core.settings import Settings
 from core.similarity import exact_similarity
 from core.storage import open_store
 from pages.shared import gaps_explanation, gaps_text
+from tests.apptest import html, open_page, text
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = '<img src=x onerror="alert(1)">'
@@ -38,23 +38,6 @@ def demo() -> str:
     table = operators.load_demo(store)[0]
     store.close()
     return table.id
-
-
-def page(**params: str | list[str]) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
-    for k, v in params.items():
-        app.query_params[k] = v
-    # Parameters are read by the page that is opened with them, so the page comes first.
-    app.switch_page("pages/ranked_gaps.py")
-    return app.run()
-
-
-def html(app: AppTest) -> str:
-    return " ".join(str(x.proto.body) for x in app.get("html"))
-
-
-def text(app: AppTest) -> str:
-    return re.sub(r"<[^>]+>", "", html(app))
 
 
 def small(errors=(0.9, 0.1), n=(40, 4)) -> SeedTable:
@@ -118,11 +101,13 @@ def test_a_range_has_the_digits_that_tell_its_ends_apart():
 def test_one_tested_slice_is_told_in_the_singular():
     odd = infer_odd({"a": ["x", "y"], "b": ["u"]})
     save(SeedTable.from_slices(odd, [{"a": "x", "b": "u"}], [12], [0.5]))
-    assert "Nothing is missing under this filter: the only slice in it was tested." in text(page(similarity="exact", w_a="x"))
+    assert "Nothing is missing under this filter: the only slice in it was tested." in text(
+        open_page("ranked_gaps", similarity="exact", w_a="x")
+    )
 
 
 def test_the_demo_is_told_in_full_and_called_synthetic():
-    app = page(table=demo())
+    app = open_page("ranked_gaps", table=demo())
     assert not app.exception
     said = text(app)
     assert "Synthetic demo data" in said
@@ -150,7 +135,7 @@ def demo_input():
 
 def test_the_address_holds_the_view_and_the_view_follows_the_address():
     table = demo()
-    app = page(table=table, similarity="exact", top="50", w_time="night", provisional="missing", kappa="0.5", rank="3")
+    app = open_page("ranked_gaps", table=table, similarity="exact", top="50", w_time="night", provisional="missing", kappa="0.5", rank="3")
     assert not app.exception
     said = text(app)
     assert "(fixed: time: night)" in said
@@ -166,7 +151,7 @@ def test_every_view_has_a_finding_of_its_own():
     table = demo()
     heads = {}
     for view in ("Ranking", "Pairs and triples", "Effects", "Campaign"):
-        app = page(table=table, view=view, similarity="exact", w_time="night")
+        app = open_page("ranked_gaps", table=table, view=view, similarity="exact", w_time="night")
         assert not app.exception
         heads[view] = re.search(r'<h1 class="od-head">(.*?)</h1>', html(app)).group(1)
         assert ("Decisive neighbour" in text(app)) == (view == "Ranking")
@@ -176,7 +161,7 @@ def test_every_view_has_a_finding_of_its_own():
 
 
 def test_another_ranking_begins_at_its_first_rank():
-    app = page(table=demo(), rank="5")
+    app = open_page("ranked_gaps", table=demo(), rank="5")
     assert "rank 5 of 3,540" in text(app)
     app.segmented_control(key="similarity").set_value("exact").run()
     assert "rank 1 of 3,540" in text(app)
@@ -185,17 +170,17 @@ def test_another_ranking_begins_at_its_first_rank():
 
 def test_what_an_address_asks_for_in_vain_is_said():
     table = demo()
-    app = page(table=table, similarity="nonsense", top="7", w_time=["noon"], kappa="9", rank="99999", w_nothing="1")
+    app = open_page("ranked_gaps", table=table, similarity="nonsense", top="7", w_time=["noon"], kappa="9", rank="99999", w_nothing="1")
     assert not app.exception
     said = text(app)
     assert "asks for similarity = nonsense, top = 7, w_time = noon, kappa = 9, w_nothing = 1" in said
     assert "rank 20 of 3,540" in said
-    other = page(table="deadbeef")
+    other = open_page("ranked_gaps", table="deadbeef")
     assert 'the table "deadbeef", which is not in this workspace' in text(other).replace("&#34;", '"')
 
 
 def test_a_parameter_that_cannot_be_is_told_and_the_controls_stay():
-    app = page(table=demo(), min_support="2.5")
+    app = open_page("ranked_gaps", table=demo(), min_support="2.5")
     assert not app.exception
     assert "The ranking did not run." in text(app)
     assert "a whole count (10), or a share below 1" in text(app)
@@ -205,7 +190,7 @@ def test_a_parameter_that_cannot_be_is_told_and_the_controls_stay():
 
 
 def test_parameters_go_back_to_those_of_the_paper():
-    app = page(table=demo(), kappa="0.5", m="2")
+    app = open_page("ranked_gaps", table=demo(), kappa="0.5", m="2")
     assert "κ = 0.5" in text(app)
     app.button(key="reset").click().run()
     assert "κ = 0.8" in text(app)
@@ -215,7 +200,7 @@ def test_parameters_go_back_to_those_of_the_paper():
 def test_a_table_without_tested_slices_inside_the_odd_is_an_error_card():
     odd = Odd("own", 1, (Dimension("a", "A", (Value("x"), Value("y"), Value("z", tier="extended"))),))
     save(SeedTable.from_slices(odd, [{"a": "z"}], [3], [0.5]))
-    app = page(similarity="exact")
+    app = open_page("ranked_gaps", similarity="exact")
     assert not app.exception
     assert "No tested slice lies inside the ODD" in text(app)
     assert "The ranking did not run." in text(app)
@@ -224,7 +209,7 @@ def test_a_table_without_tested_slices_inside_the_odd_is_an_error_card():
 def test_a_filter_under_which_nothing_is_missing_says_so_and_can_be_cleared():
     odd = infer_odd({"a": ["x", "y"], "b": ["u", "v"]})
     save(SeedTable.from_slices(odd, [{"a": "x", "b": "u"}, {"a": "x", "b": "v"}], [12, 12], [0.5, 0.5]))
-    app = page(similarity="exact", w_a="x")
+    app = open_page("ranked_gaps", similarity="exact", w_a="x")
     assert "Nothing is missing under this filter: all 2 slices in it were tested." in text(app)
     next(b for b in app.button if b.label == "Clear the filter").click().run()
     assert not app.exception
@@ -234,7 +219,7 @@ def test_a_filter_under_which_nothing_is_missing_says_so_and_can_be_cleared():
 def test_everything_tested_and_one_dimension_only():
     odd = infer_odd({"a": ["x", "y"]})
     save(SeedTable.from_slices(odd, [{"a": "x"}, {"a": "y"}], [12, 12], [0.5, 0.5]))
-    app = page(similarity="exact")
+    app = open_page("ranked_gaps", similarity="exact")
     assert not app.exception
     assert "Nothing is missing: all 2 slices of the ODD were tested." in text(app)
     assert "no map of pairs" in text(app)
@@ -242,7 +227,7 @@ def test_everything_tested_and_one_dimension_only():
 
 def test_a_list_longer_than_what_is_missing_shows_all_of_it():
     save(small(), rejected=3, rows=50)
-    app = page(similarity="exact", top="500")
+    app = open_page("ranked_gaps", similarity="exact", top="500")
     assert "6 of 6 missing slices shown" in text(app)
     assert "3 of 50 rows were rejected" in text(app)
 
@@ -250,14 +235,14 @@ def test_a_list_longer_than_what_is_missing_shows_all_of_it():
 def test_names_from_a_file_are_never_markup():
     odd = infer_odd({HOSTILE: [HOSTILE, "y"], "b": ["u", "v"]})
     save(SeedTable.from_slices(odd, [{HOSTILE: "y", "b": "u"}], [2], [0.1]), name=HOSTILE)
-    app = page(similarity="exact")
+    app = open_page("ranked_gaps", similarity="exact")
     assert not app.exception
     assert "<img" not in html(app)
     assert "&lt;img" in html(app)
 
 
 def test_the_modes_are_compared_on_request():
-    app = page(table=demo())
+    app = open_page("ranked_gaps", table=demo())
     assert "Spearman" not in text(app)
     app.selectbox(key="other_mode").set_value("exact")
     app.button(key="compare_modes").click().run()

@@ -15,7 +15,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from core.cli import main
 from core.odd import to_yaml
 from core.odd.infer import infer_odd
 
@@ -23,43 +22,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = "weather,time,score,n\nclear,day,0.9,40\nrain,day,0.5,20\nsnow,day,0.25,12\nclear,night,0.4,8\n"
 COLUMNS = ["rank", "slice_id", "weather", "time", "phi", "w_rare", "w_nb", "eps_hat", "exposure", "scope"]
 NEAREST = ["nearest_slice", "nearest_similarity", "nearest_error", "nearest_n"]
-
-
-@pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text(TEXT)
-    return path
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command that succeeds; gives its standard output."""
-
-    def call(*args):
-        with pytest.raises(SystemExit) as e:
-            main([str(a) for a in args])
-        out, err = capsys.readouterr()
-        assert (e.value.code, err) == (0, "")
-        return out
-
-    return call
-
-
-@pytest.fixture
-def refused(capsys):
-    """Run a command that is refused: exit code 2, nothing on standard output, no traceback; gives standard error."""
-
-    def call(*args):
-        with pytest.raises(SystemExit) as e:
-            main([str(a) for a in args])
-        out, err = capsys.readouterr()
-        assert (e.value.code, out) == (2, "")
-        assert err.strip()
-        assert "Traceback" not in err
-        return err
-
-    return call
 
 
 INFER = ["--odd", "infer", "--dims", "weather,time", "--score", "score"]

@@ -8,48 +8,12 @@ import zipfile
 
 import pytest
 
-from core.cli import main
 from core.settings import Settings
 from core.storage import open_store
 
+COMMAND = ["campaign"]
 TEXT = "weather,time,score,n\nclear,day,0.9,40\nrain,day,0.5,20\nsnow,day,0.25,12\nclear,night,0.4,8\n"
 INFER = ["--odd", "infer", "--dims", "weather,time", "--score", "score", "--similarity", "exact"]
-
-
-@pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text(TEXT)
-    return path
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command that succeeds; gives its standard output."""
-
-    def call(*args):
-        with pytest.raises(SystemExit) as e:
-            main(["campaign", *map(str, args)])
-        out, err = capsys.readouterr()
-        assert (e.value.code, err) == (0, "")
-        return out
-
-    return call
-
-
-@pytest.fixture
-def refused(capsys):
-    """Run a command that is refused; gives standard error."""
-
-    def call(*args):
-        with pytest.raises(SystemExit) as e:
-            main(["campaign", *map(str, args)])
-        out, err = capsys.readouterr()
-        assert (e.value.code, out) == (2, "")
-        assert "Traceback" not in err
-        return err
-
-    return call
 
 
 def test_plan_as_json_and_as_files(run, table, tmp_path, workspace):

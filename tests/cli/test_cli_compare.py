@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.cli import main
-
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "assets" / "demo"
 BENCH2DRIVE = ROOT.parent / "shared" / "data" / "bench2drive" / "uniad_base_routes.csv"
 REAL_DIMS = "time,precipitation,fog,road_surface,sky,town,scenario_type"
+COMMAND = ["compare"]
 SEED = "id,time,fog,score\n" + "".join(f"s{i},day,no,{i % 2}\nt{i},night,thick,0\n" for i in range(12))
 ORACLE = "id,time,fog,score\n" + "".join(f"x{i},day,thick,{int(i > 8)}\ny{i},night,no,{int(i > 2)}\nz{i},day,no,1\n" for i in range(12))
 INFER = ("--odd", "infer", "--dims", "time,fog", "--score", "score", "--similarity", "exact")
@@ -26,31 +25,6 @@ def tables(tmp_path):
     seed.write_text(SEED)
     oracle.write_text(ORACLE)
     return seed, oracle
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*args):
-        with pytest.raises(SystemExit) as e:
-            main(["compare", *(str(a) for a in args)])
-        out, err = capsys.readouterr()
-        assert (e.value.code, err) == (0, "")
-        return out
-
-    return call
-
-
-@pytest.fixture
-def refused(capsys):
-    def call(*args):
-        with pytest.raises(SystemExit) as e:
-            main(["compare", *(str(a) for a in args)])
-        out, err = capsys.readouterr()
-        assert (e.value.code, out) == (2, "")
-        assert "Traceback" not in err
-        return err
-
-    return call
 
 
 def test_the_table_says_candidates_regret_and_saturation(tables, run):
