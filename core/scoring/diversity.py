@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from core.odd import Codes
+from core.scoring.scorer import quantised
 
 Ints = npt.NDArray[np.int64]
 
-SCALE = 1e12
-"""Scores are compared after rounding to 1e-12, as in the ranking."""
 _SHORT = 40
 """Slices on either side that are looked at for an exchange."""
 _FINE = 1_000
@@ -85,7 +84,7 @@ def keep_ild(
     if len(head) > k or len(np.unique(head)) < len(head):
         raise ValueError(f"The prefix must hold at most {k} different slices; got {len(head)}.")
     x = np.ascontiguousarray(codes[:, list(dims)])
-    q = np.rint(score * SCALE).astype(np.int64)
+    q = quantised(score)
     order = np.argsort(-q, kind="stable").astype(np.int64)
     order = order[~np.isin(order, head)]
     best = order[: k - len(head)]

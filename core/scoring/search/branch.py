@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.odd import Codes
+from core.scoring.scorer import SCALE
 from core.scoring.search.problem import SearchSpace
 
 Progress = Callable[[int, int], None]
@@ -166,7 +167,7 @@ def branch_and_bound(
         late = time_limit is not None and time.perf_counter() - began > time_limit
         if stack and (late or (cancel is not None and cancel())):
             still = max(int(b.q.max()) for b in stack if b.q.size)
-            return _found(best, tree, nodes, leaves, max(still - best.least, 0) / 1e12, began)
+            return _found(best, tree, nodes, leaves, max(still - best.least, 0) / SCALE, began)
     if progress is not None:
         progress(settled, size)
     return _found(best, tree, nodes, leaves, None, began)
