@@ -45,3 +45,18 @@ class Settings:
     def caches(self) -> Path:
         """Folder of things that can be computed again."""
         return self.home / "cache"
+
+    @property
+    def runs(self) -> Path:
+        """Folder of the records of the controller's runs."""
+        return self.home / "runs"
+
+    @property
+    def datastores(self) -> Path:
+        """Folder of imported manifests of footage."""
+        return self.home / "datastores"
+
+    @property
+    def media(self) -> Path:
+        """Folder of images that were made, each stored under its SHA-256."""
+        return self.home / "media"

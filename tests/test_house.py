@@ -16,12 +16,13 @@ HEAVY = {"dask", "openai", "sentence_transformers", "torch", "torchvision", "ult
 
 LAYERS = [
     {"errors", "digest", "settings"},
-    {"odd"},
+    {"odd", "llm"},
     {"seed_table", "similarity", "storage"},
     {"scoring"},
     {"benchmark"},
-    {"acquisition", "plots"},
+    {"acquisition", "evaluation", "plots"},
     {"operators"},
+    {"controller"},
     {"cli", "__main__"},
 ]
 """Parts of core from the ground up: a part imports from its own layer and those below it."""

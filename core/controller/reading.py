@@ -1,0 +1,67 @@
+"""What a controller made of a question, word by word, for the person who asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.controller.plan import Plan
+
+How = Literal["exact", "synonym", "proxy", "parent", "extension", "meaning", "unsupported"]
+"""exact, synonym: in the vocabulary; proxy, parent: read as something near it; extension: lies outside the ODD; meaning: by the
+encoder, where words matched nothing; unsupported: not in the vocabulary."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A phrase of the question and what it was read as.
+
+    Attributes:
+        phrase: As it stands in the question.
+        how: In which way.
+        dimension, value: "" where it is unsupported.
+        note: What to know about it, "" if nothing.
+    """
+
+    phrase: str
+    how: How
+    dimension: str = ""
+    value: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A value that may have been meant: shown as "did you mean", never applied by itself.
+
+    Attributes:
+        phrase: Of the question.
+        dimension, value: What may have been meant.
+        similarity: Cosine of phrase and value, in [-1, 1].
+    """
+
+    phrase: str
+    dimension: str
+    value: str
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a controller makes of a question.
+
+    Attributes:
+        plan: The plan; it has no steps where `clarify` asks back.
+        readings: What the phrases were read as.
+        suggestions: What else may have been meant.
+        clarify: A question back to the user, "" if none.
+        calls: Raw calls to an LLM with verdicts of validation, JSON-ready, for the record.
+        prose: Words of an LLM, "" if none; always shown as such.
+    """
+
+    plan: Plan
+    readings: tuple[Reading, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    clarify: str = ""
+    calls: tuple[dict[str, object], ...] = ()
+    prose: str = ""
