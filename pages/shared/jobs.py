@@ -27,6 +27,8 @@ class Job:
     Attributes:
         done, total: Progress in its present step; total is 0 before the first report.
         finished: Set once there is a result or an error.
+        stopping: Set to ask the work to end early; it ends when it next looks.
+        news: What it told last, for work that tells more than numbers.
         result: What it returned.
         error: What it raised.
     """
@@ -34,6 +36,8 @@ class Job:
     done: int = 0
     total: int = 0
     finished: threading.Event = field(default_factory=threading.Event)
+    stopping: threading.Event = field(default_factory=threading.Event)
+    news: Any = None
     result: Any = None
     error: BaseException | None = None
 
@@ -41,10 +45,14 @@ class Job:
         """Take note of progress."""
         self.done, self.total = done, total
 
-    def run(self, work: Callable[[Report], Any]) -> None:
+    def tell(self, news: Any) -> None:
+        """Take note of what the work has to tell."""
+        self.news = news
+
+    def run(self, work: Callable[[Job], Any]) -> None:
         """Do the work, whatever comes of it."""
         try:
-            self.result = work(self.report)
+            self.result = work(self)
         except BaseException as e:  # told to whoever waits for the result
             self.error = e
         finally:
@@ -58,11 +66,16 @@ class Jobs:
         self._lock = threading.Lock()
         self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
 
-    def get(self, key: Hashable, work: Callable[[Report], Any]) -> Job:
-        """The job of a key, begun now if there is none."""
+    def known(self, key: Hashable) -> Job | None:
+        """The job of a key, whether it runs or is over, None if there is none."""
+        with self._lock:
+            return self._jobs.get(key)
+
+    def get(self, key: Hashable, work: Callable[[Job], Any], anew: bool = False) -> Job:
+        """The job of a key, begun now if there is none; `anew` begins one also where the last one is over."""
         with self._lock:
             job = self._jobs.pop(key, None)
-            if job is None or job.error is not None:
+            if job is None or job.error is not None or (anew and job.finished.is_set()):
                 job = Job()
                 threading.Thread(target=job.run, args=(work,), daemon=True).start()
             self._jobs[key] = job
@@ -88,7 +101,7 @@ def outcome(key: Hashable, work: Callable[[Report], Any], show: Callable[[Job], 
     Raises:
         BaseException: What the work raised.
     """
-    job = _registry().get(key, work)
+    job = _registry().get(key, lambda job: work(job.report))
     wait = patience
     while not job.finished.wait(wait):
         show(job)
@@ -96,3 +109,18 @@ def outcome(key: Hashable, work: Callable[[Report], Any], show: Callable[[Job], 
     if job.error is not None:
         raise job.error
     return job.result
+
+
+def begin(key: Hashable, work: Callable[[Job], Any]) -> Job:
+    """Begin work that nobody waits for; a page looks at it with `known`. What runs under this key already goes on.
+
+    Args:
+        key: Name of the work, such as the id of a run.
+        work: Gets its job, to tell progress and to see whether it should stop; it must not touch Streamlit.
+    """
+    return _registry().get(key, work, anew=True)
+
+
+def known(key: Hashable) -> Job | None:
+    """The job of a key in this process, None if it never ran here or was forgotten since."""
+    return _registry().known(key)

@@ -82,3 +82,31 @@ def test_the_results_used_last_are_kept():
     jobs.outcome(0, work_for(0), lambda j: None)
     jobs.outcome(1, work_for(1), lambda j: None)
     assert (counts[0], counts[1]) == (1, 2)
+
+
+def test_work_that_nobody_waits_for_tells_and_can_be_stopped():
+    told = threading.Event()
+
+    def work(job):
+        job.tell("step 1")
+        told.set()
+        assert job.stopping.wait(10)
+        return "stopped"
+
+    job = jobs.begin("run", work)
+    assert told.wait(10)
+    assert jobs.known("run") is job
+    assert (job.news, job.finished.is_set()) == ("step 1", False)
+    assert jobs.begin("run", work) is job  # a second wish for what runs already changes nothing
+    job.stopping.set()
+    assert job.finished.wait(10)
+    assert job.result == "stopped"
+
+
+def test_work_that_is_over_can_be_begun_again():
+    first = jobs.begin("run", lambda job: 1)
+    assert first.finished.wait(10)
+    second = jobs.begin("run", lambda job: 2)
+    assert second.finished.wait(10)
+    assert (first.result, second.result, jobs.known("run")) == (1, 2, second)
+    assert jobs.known("other") is None
