@@ -2,6 +2,7 @@
 
 from core.storage.campaign_records import STATUSES, CampaignContent, PlannedSlice, SavedCampaign, SliceState, Status, StatusEvent
 from core.storage.drafts import Draft
+from core.storage.runs import SavedRun
 from core.storage.store import Store, open_store
 from core.storage.tables import Provenance, SavedTable
 from core.storage.uploads import Upload
@@ -13,6 +14,7 @@ __all__ = [
     "PlannedSlice",
     "Provenance",
     "SavedCampaign",
+    "SavedRun",
     "SavedTable",
     "SliceState",
     "Status",

@@ -65,7 +65,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-_Sequence = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows by itself only for INTEGER
+SequenceNumber = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows by itself only for INTEGER
 
 metadata = sa.MetaData(
     naming_convention={
@@ -98,7 +98,7 @@ files = sa.Table(
 uploads = sa.Table(
     "uploads",
     metadata,
-    sa.Column("seq", _Sequence, primary_key=True),
+    sa.Column("seq", SequenceNumber, primary_key=True),
     sa.Column("sha256", sa.String(64), sa.ForeignKey("files.sha256"), nullable=False),
     sa.Column("name", JsonText, nullable=False),
     sa.Column("uploaded_at", UtcTime, nullable=False),
@@ -141,7 +141,7 @@ seed_tables = sa.Table(
 seed_table_events = sa.Table(
     "seed_table_events",
     metadata,
-    sa.Column("seq", _Sequence, primary_key=True),
+    sa.Column("seq", SequenceNumber, primary_key=True),
     sa.Column("table_id", sa.String(16), sa.ForeignKey("seed_tables.id"), nullable=False, index=True),
     sa.Column("kind", sa.String(20), nullable=False),
     sa.Column("name", JsonText, nullable=False),
@@ -153,7 +153,7 @@ seed_table_events = sa.Table(
 preferences = sa.Table(
     "preferences",
     metadata,
-    sa.Column("seq", _Sequence, primary_key=True),
+    sa.Column("seq", SequenceNumber, primary_key=True),
     sa.Column("key", sa.String(200), nullable=False, index=True),
     sa.Column("value", JsonText, nullable=False),
     sa.Column("set_at", UtcTime, nullable=False),
@@ -190,7 +190,7 @@ campaign_slices = sa.Table(
 campaign_events = sa.Table(
     "campaign_events",
     metadata,
-    sa.Column("seq", _Sequence, primary_key=True),
+    sa.Column("seq", SequenceNumber, primary_key=True),
     sa.Column("campaign_id", sa.String(16), sa.ForeignKey("campaigns.id"), nullable=False, index=True),
     sa.Column("kind", sa.String(20), nullable=False),
     sa.Column("name", JsonText, nullable=False),
@@ -202,7 +202,7 @@ campaign_events = sa.Table(
 campaign_status = sa.Table(
     "campaign_status",
     metadata,
-    sa.Column("seq", _Sequence, primary_key=True),
+    sa.Column("seq", SequenceNumber, primary_key=True),
     sa.Column("campaign_id", sa.String(16), nullable=False),
     sa.Column("slice_id", sa.BigInteger, nullable=False),
     sa.Column("status", sa.String(20), nullable=False),

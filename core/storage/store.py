@@ -14,6 +14,7 @@ from core.storage.drafts import Drafts
 from core.storage.migrate import migrate
 from core.storage.odds import Odds
 from core.storage.preferences import Preferences
+from core.storage.runs import Runs
 from core.storage.tables import Tables
 from core.storage.uploads import Uploads
 
@@ -30,6 +31,7 @@ class Store:
         tables: Seed tables.
         campaigns: Test plans.
         preferences: Small settings.
+        runs: Questions to the controller, with their records.
     """
 
     db: Database
@@ -39,6 +41,7 @@ class Store:
     tables: Tables
     campaigns: Campaigns
     preferences: Preferences
+    runs: Runs
 
     def close(self) -> None:
         """Let go of the database; the store must not be used afterwards."""
@@ -65,7 +68,7 @@ def open_store(settings: Settings) -> Store:
     odds = Odds(db)
     uploads = Uploads(db, settings.uploads)
     uploads.sweep()
-    return Store(db, odds, uploads, Drafts(db), Tables(db, odds), Campaigns(db, odds), Preferences(db))
+    return Store(db, odds, uploads, Drafts(db), Tables(db, odds), Campaigns(db, odds), Preferences(db), Runs(db, settings.runs))
 
 
 def _prepare(folder: Path) -> None:
