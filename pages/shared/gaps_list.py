@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
 from core import operators
 from core.digest import sha256_json
+from core.odd import Odd
 from core.operators import RankResult
 from core.plots import CELL, coverage_map, named, pair_counts, recommendation_profile, shares
 from core.scoring import ScoringParameters, explain
@@ -71,38 +75,10 @@ def ranked_table(result: RankResult, params: ScoringParameters, view: View, tabl
         shown += f"; {swaps:,} of them stand in for slices with a higher score, to keep the list diverse"
     shell.section(f"Diverse list of {len(ranking):,}" if swaps else f"Top {len(ranking):,}", shown)
     dims = [odd.names[k] for k in ranking.dims]
-    rows = operators.rows(ranking)
-    words = {d: named(v.name for v in odd.by_name[d].values) for d in dims}
     best = [explain(ranking, i).decisive for i in range(len(ranking))]
-    frame = pd.DataFrame(
-        [
-            {"#": r["rank"], "φ": r["phi"], "ε̂": r["eps_hat"]}
-            | {f"d {d}": words[d][r[d]] for d in dims}
-            | {"E": r["exposure"], "sim": b.similarity if b else None, "error": b.error if b else None, "n": b.n if b else None}
-            for r, b in zip(rows, best, strict=True)
-        ]
-    )
-    number, bar = st.column_config.NumberColumn, st.column_config.ProgressColumn
-    kappa = params.kappa
-    config = {
-        "#": number(width=36, pinned=True),
-        "φ": bar(
-            format="%.4f", min_value=0.0, max_value=1 + kappa, width=96, color=VERMILLION, help=f"The score, from 0 to {1 + kappa:g}."
-        ),
-        "ε̂": bar(
-            format="%.3f",
-            min_value=0.0,
-            max_value=kappa,
-            width=88,
-            color=VERMILLION,
-            help=f"{'Predicted' if ranking.ridge else 'Neighbour'} error, from 0 to {kappa:g}.",
-        ),
-        **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label, width=fitted(odd.by_name[d].label, frame[f"d {d}"])) for d in dims},
-        "E": number("Exposure", format="%.6f", width=78),
-        "sim": number("Decisive sim", format="%.3f", width=90, help="Similarity of the neighbour with the largest similarity × error."),
-        "error": number("error", format="%.3f", width=60, help="Error of that neighbour."),
-        "n": number("n", width=44, help="Samples of that neighbour."),
-    }
+    decisive = [(b.similarity, b.error, b.n) if b else (None, None, None) for b in best]
+    frame = gap_frame(odd, dims, operators.rows(ranking), decisive)
+    config = gap_columns(odd, dims, frame, params.kappa, ranking.ridge is not None)
     key = f"ranked_{short_hash(table.id, params, view)}"
     chosen = position(len(ranking))
     st.dataframe(
@@ -117,6 +93,44 @@ def ranked_table(result: RankResult, params: ScoringParameters, view: View, tabl
         column_config=config,
     )
     return chosen
+
+
+def gap_frame(odd: Odd, dims: Sequence[str], rows: Sequence[Mapping[str, Any]], decisive: Sequence[tuple[Any, Any, Any]]) -> pd.DataFrame:
+    """The columns in which missing slices are listed, on every page that lists them.
+
+    Args:
+        odd: The ODD.
+        dims: Dimensions that are written out.
+        rows: As of `core.operators.rows`, or of the file with these columns.
+        decisive: Similarity, error and n of the decisive neighbour of each row, None without one.
+    """
+    words = {d: named(v.name for v in odd.by_name[d].values) for d in dims}
+    return pd.DataFrame(
+        [
+            {"#": r["rank"], "φ": r["phi"], "ε̂": r["eps_hat"]}
+            | {f"d {d}": words[d][r[d]] for d in dims}
+            | {"E": r["exposure"], "sim": sim, "error": error, "n": n}
+            for r, (sim, error, n) in zip(rows, decisive, strict=True)
+        ]
+    )
+
+
+def gap_columns(odd: Odd, dims: Sequence[str], frame: pd.DataFrame, kappa: float, ridge: bool = False) -> dict[str, Any]:
+    """How `st.dataframe` shows those columns."""
+    number, bar = st.column_config.NumberColumn, st.column_config.ProgressColumn
+    eps = f"{'Predicted' if ridge else 'Neighbour'} error, from 0 to {kappa:g}."
+    return {
+        "#": number(width=36, pinned=True),
+        "φ": bar(
+            format="%.4f", min_value=0.0, max_value=1 + kappa, width=96, color=VERMILLION, help=f"The score, from 0 to {1 + kappa:g}."
+        ),
+        "ε̂": bar(format="%.3f", min_value=0.0, max_value=kappa, width=88, color=VERMILLION, help=eps),
+        **{f"d {d}": st.column_config.TextColumn(odd.by_name[d].label, width=fitted(odd.by_name[d].label, frame[f"d {d}"])) for d in dims},
+        "E": number("Exposure", format="%.6f", width=78),
+        "sim": number("Decisive sim", format="%.3f", width=90, help="Similarity of the neighbour with the largest similarity × error."),
+        "error": number("error", format="%.3f", width=60, help="Error of that neighbour."),
+        "n": number("n", width=44, help="Samples of that neighbour."),
+    }
 
 
 def fitted(label: str, values: pd.Series) -> int:
