@@ -6,7 +6,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -127,10 +126,7 @@ def triage(
     groups = len(result.coverage) + result.pairs_possible
     search = Search(space, groups, result.slices, len(result.by_value) + len(result.by_pair), True, time.perf_counter() - start)
     seed = report.seed
-    data = {k: v for k, v in asdict(result).items() if not isinstance(v, (tuple, list))}
-    data |= {
-        "items": [f.as_dict() for f in (*result.by_value, *result.by_pair)],
-        "coverage": [vars(c) for c in result.coverage],
+    data = operators.triage_object(result) | {
         "search": {k: v for k, v in vars(search).items() if k not in ("method", "implausible", "gap")},
         "manifest": {
             "input": operators.source_of(prepared, report),

@@ -15,9 +15,11 @@ from core.errors import InputError
 from core.odd import Odd
 from core.operators import Prepared, load_odd, open_table, prepare
 from core.seed_table import TableFile
+from core.storage import SavedTable, Store
 
 _TABLE = typer.Argument(help="CSV, TSV, Excel, Parquet or JSONL file, also gzipped.", show_default=False)
 Table = Annotated[Path, _TABLE]
+_TABLE_OPTION = typer.Option("--table", help="File of the table, or name or id of a saved one.", show_default=False)
 OddName = Annotated[str, typer.Option("--odd", help="driving, infer, or the path of a YAML file.")]
 Dims = Annotated[str, typer.Option("--dims", help="Dimensions to use, separated by commas.")]
 Maps = Annotated[list[str] | None, typer.Option("--map", help="dimension=column; may be given several times.")]
@@ -61,6 +63,21 @@ class TableOptions:
         """Opens the file and settles ODD and plan."""
         odd, columns, overrides = self.settle()
         return prepare(self.open(self.table), odd, dims=listed(self.dims), columns=columns, overrides=overrides)
+
+    def saved(self, store: Store) -> SavedTable | None:
+        """The saved table that is named, None if a file of this name is there.
+
+        Raises:
+            InputError: There is neither.
+        """
+        if self.table is None or self.table.is_file():
+            return None
+        name = str(self.table)
+        for table in store.tables.list():
+            if name in (table.id, table.name):
+                return table
+        known = ", ".join(f'"{t.name}"' for t in store.tables.list()) or "none"
+        raise InputError(f'There is no file "{name}" and no saved table of this name; saved tables: {known}.')
 
     def open(self, path: Path | None) -> TableFile:
         """Opens a file."""
@@ -116,16 +133,19 @@ def _table_options(
     return TableOptions(table, odd, dims, map_ or (), value or (), fields, sheet)
 
 
-def reads_table(command: Callable[..., None], *, optional: bool = False) -> Callable[..., None]:
+def reads_table(command: Callable[..., None], *, optional: bool = False, option: bool = False) -> Callable[..., None]:
     """Gives a command the options of a table, which it gets as its first argument, one `TableOptions`.
 
     Args:
         command: The command.
         optional: Whether it can do without a table.
+        option: Whether the table is named by --table instead, as a file or as a saved table (see `TableOptions.saved`).
     """
     shared = list(signature(_table_options, eval_str=True).parameters.values())
     if optional:
         shared[0] = shared[0].replace(annotation=Annotated[Path | None, _TABLE], default=None)
+    if option:
+        shared[0] = shared[0].replace(annotation=Annotated[Path, _TABLE_OPTION])
     own = list(signature(command, eval_str=True).parameters.values())[1:]
 
     @wraps(command)

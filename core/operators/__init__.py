@@ -18,7 +18,7 @@ from core.operators.campaign import (
     write_campaign,
 )
 from core.operators.compare import Comparison, SidePair, compare
-from core.operators.export import as_csv, as_json, as_manifest, as_object, as_parquet, columns, format_of, rows, write
+from core.operators.export import as_csv, as_json, as_manifest, as_object, as_parquet, columns, format_of, rows, triage_object, write
 from core.operators.fixes import ADD, LEAVE_OUT, Decided, Fix, decide, fixes, rejected_rows, undecided
 from core.operators.imports import ImportChoices, begin_import, default_models, is_demo, odd_of, prepared_for, propose
 from core.operators.rank import DEFAULT_TOP, RankResult, rank, similarity_for, versions
@@ -101,6 +101,7 @@ __all__ = [
     "suite",
     "suite_csv",
     "triage",
+    "triage_object",
     "undecided",
     "versions",
     "write",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
 from core.operators.rank import RankResult
-from core.scoring import Ranking
+from core.scoring import Ranking, Triage
 from core.similarity import UNIT
 
 SCORES = ("phi", "w_rare", "w_nb", "eps_hat", "exposure", "scope")
@@ -72,6 +73,13 @@ def as_object(result: RankResult, *, seconds: bool = True) -> dict[str, Any]:
         del search["seconds"]
     items = [{**row, "explanation": e.as_dict()} for row, e in zip(rows(result.ranking), result.explanations(), strict=True)]
     return {"items": items, "search": search, "manifest": result.manifest}
+
+
+def triage_object(found: Triage) -> dict[str, Any]:
+    """Failures and coverage of a triage: its sums, its groups as "items", its values as "coverage"."""
+    data = {k: v for k, v in asdict(found).items() if not isinstance(v, (tuple, list))}
+    items = [f.as_dict() for f in (*found.by_value, *found.by_pair)]
+    return data | {"items": items, "coverage": [vars(c) for c in found.coverage]}
 
 
 def as_parquet(result: RankResult) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,6 +132,14 @@ class Ranking:
     def odd(self) -> Odd:
         """The ODD that was ranked."""
         return self.evidence.observed.odd
+
+    @property
+    def slices(self) -> int:
+        """Slices of the scope under the filter, tested or not; out of the ODD, those inside it are no part of it."""
+        if self.scope.kind != "out":
+            return self.search.space
+        allowed = candidate_space(self.odd, self.where, self.scope).allowed
+        return self.search.space - prod(int(base[codes].sum()) for base, codes in zip(self.odd.is_base, allowed, strict=True))
 
     def __len__(self) -> int:
         return int(self.ids.size)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import prod
 from typing import Any
 
 from core.odd import Odd
 from core.operators import RankResult
 from core.plots import plain
-from core.scoring import Explanation, Ranking, candidate_space, explain
+from core.scoring import Explanation, Ranking, explain
 from core.storage import SavedTable
 from pages.shared.gaps_controls import fixed
 from pages.shared.gaps_scope import in_words
@@ -68,7 +67,7 @@ def headline(result: RankResult) -> Text:
 
 
 def _nothing(ranking: Ranking) -> Text:
-    search, size = ranking.search, searchable(ranking)
+    search, size = ranking.search, ranking.slices
     if not search.complete:
         return "The search was stopped before it found a slice. Fix more values, or choose fewer extended ones."
     if search.implausible:
@@ -82,14 +81,6 @@ def _nothing(ranking: Ranking) -> Text:
         where = "in it outside the ODD" if outside else "in it"
         return fill("Nothing is missing under this filter: " + tested + " tested.", n=f"{size:,}", w=where)
     return fill("Nothing is missing: " + tested + " tested.", n=f"{size:,}", w=where)
-
-
-def searchable(ranking: Ranking) -> int:
-    """Slices of the scope under the filter, tested or not; out of the ODD, those inside it are no part of it."""
-    if ranking.scope.kind != "out":
-        return ranking.search.space
-    allowed = candidate_space(ranking.odd, ranking.where, ranking.scope).allowed
-    return ranking.search.space - prod(int(base[codes].sum()) for base, codes in zip(ranking.odd.is_base, allowed, strict=True))
 
 
 def provenance(table: SavedTable, result: RankResult, explained: bool = True) -> Text:
@@ -122,7 +113,7 @@ def searched(ranking: Ranking) -> list[str]:
     took = _seconds(search.seconds)
     how = took if search.method == "enumeration" else f"{took} ({search.nodes:,} prefixes and slices looked at)"
     beyond = " outside the ODD" if ranking.scope.kind == "out" else ""
-    first = f"Exact over {search.candidates:,} missing of {searchable(ranking):,} slices{beyond} in {how}"
+    first = f"Exact over {search.candidates:,} missing of {ranking.slices:,} slices{beyond} in {how}"
     if not search.complete:
         first = (
             f"Not exact: the search over {search.candidates:,} missing slices{beyond} was stopped after {how}; no slice left out scores "
