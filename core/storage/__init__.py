@@ -1,25 +1,52 @@
 """The store: what a workspace keeps, append-only, in SQLite or PostgreSQL."""
 
+from core.storage.calls import StoredCall
 from core.storage.campaign_records import STATUSES, CampaignContent, PlannedSlice, SavedCampaign, SliceState, Status, StatusEvent
 from core.storage.drafts import Draft
+from core.storage.evaluation import EvaluationRun, ResultRow
+from core.storage.growth import TableVersion
 from core.storage.runs import SavedRun
 from core.storage.store import Store, open_store
 from core.storage.tables import Provenance, SavedTable
 from core.storage.uploads import Upload
+from core.storage.verification_records import (
+    ANSWERS,
+    QUESTION_ANSWER,
+    Answer,
+    AnswerEvent,
+    QueueItem,
+    SavedQueue,
+    Statement,
+    TagRecord,
+    Written,
+)
 
 __all__ = [
+    "ANSWERS",
+    "QUESTION_ANSWER",
     "STATUSES",
+    "Answer",
+    "AnswerEvent",
     "CampaignContent",
     "Draft",
+    "EvaluationRun",
     "PlannedSlice",
     "Provenance",
+    "QueueItem",
+    "ResultRow",
     "SavedCampaign",
+    "SavedQueue",
     "SavedRun",
     "SavedTable",
     "SliceState",
+    "Statement",
     "Status",
     "StatusEvent",
     "Store",
+    "StoredCall",
+    "TableVersion",
+    "TagRecord",
     "Upload",
+    "Written",
     "open_store",
 ]
