@@ -159,7 +159,8 @@ def saved_side(store: Store, table_id: str) -> Side:
         try:
             plan = ImportPlan.model_validate(known.decisions)
             rows = accepted_rows(open_table(store.uploads.path(saved.upload_sha), saved.name), table.odd, plan)
-            why = "" if rows.table().digest == saved.digest else "its file gives another table today"
+            why = "" if rows.table().digest == saved.base_digest else "its file gives another table today"
+            why = why or ("results of evaluations were counted into it since" if saved.digest != saved.base_digest else "")
         except (InputError, ValueError) as e:
             why = f"its file cannot be read again: {e.args[0]}" if isinstance(e, InputError) else "its decisions cannot be read"
         rows = None if why else rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +82,11 @@ class Database:
         """Insert a row unless one with its key is there already; True if it was inserted."""
         insert = sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
         return c.execute(insert.values(dict(row)).on_conflict_do_nothing()).rowcount == 1
+
+    def add_all_if_absent(self, c: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert the rows whose keys are not there yet."""
+        insert = sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
+        c.execute(insert.on_conflict_do_nothing(), [dict(r) for r in rows])
 
     @contextmanager
     def _told(self, deed: str) -> Iterator[None]:

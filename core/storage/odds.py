@@ -52,7 +52,11 @@ class Odds:
             InputError: There is none, or the document no longer has its hash.
         """
         with self.db.read() as c:
-            row = c.execute(sa.select(schema.odds).where(schema.odds.c.hash == odd_hash)).first() if is_id(odd_hash) else None
+            return self.get_within(c, odd_hash, source)
+
+    def get_within(self, c: sa.Connection, odd_hash: str, source: str | None = None) -> Odd:
+        """`get` inside a transaction of the caller."""
+        row = c.execute(sa.select(schema.odds).where(schema.odds.c.hash == odd_hash)).first() if is_id(odd_hash) else None
         if row is None:
             raise InputError(f'No ODD with the hash "{odd_hash}" is kept in this workspace.')
         odd = _read(row)

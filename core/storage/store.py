@@ -8,15 +8,19 @@ from uuid import uuid4
 
 from core.errors import InputError
 from core.settings import Settings
+from core.storage.calls import Calls
 from core.storage.campaigns import Campaigns
 from core.storage.database import Database, make_database
 from core.storage.drafts import Drafts
+from core.storage.evaluation import Results
+from core.storage.media_tags import MediaTags
 from core.storage.migrate import migrate
 from core.storage.odds import Odds
 from core.storage.preferences import Preferences
 from core.storage.runs import Runs
 from core.storage.tables import Tables
 from core.storage.uploads import Uploads
+from core.storage.verification import Verification
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,10 @@ class Store:
         campaigns: Test plans.
         preferences: Small settings.
         runs: Questions to the controller, with their records.
+        calls: Calls to models, a cache.
+        results: Results of evaluations.
+        media_tags: What models said of media.
+        verification: What people said of that.
     """
 
     db: Database
@@ -42,6 +50,10 @@ class Store:
     campaigns: Campaigns
     preferences: Preferences
     runs: Runs
+    calls: Calls
+    results: Results
+    media_tags: MediaTags
+    verification: Verification
 
     def close(self) -> None:
         """Let go of the database; the store must not be used afterwards."""
@@ -68,7 +80,20 @@ def open_store(settings: Settings) -> Store:
     odds = Odds(db)
     uploads = Uploads(db, settings.uploads)
     uploads.sweep()
-    return Store(db, odds, uploads, Drafts(db), Tables(db, odds), Campaigns(db, odds), Preferences(db), Runs(db, settings.runs))
+    return Store(
+        db=db,
+        odds=odds,
+        uploads=uploads,
+        drafts=Drafts(db),
+        tables=Tables(db, odds),
+        campaigns=Campaigns(db, odds),
+        preferences=Preferences(db),
+        runs=Runs(db, settings.runs),
+        calls=Calls(db),
+        results=Results(db),
+        media_tags=MediaTags(db, odds),
+        verification=Verification(db, odds),
+    )
 
 
 def _prepare(folder: Path) -> None:

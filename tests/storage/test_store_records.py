@@ -380,7 +380,6 @@ def test_no_row_is_ever_changed_or_removed(store: Store) -> None:
         after = everything(store)
         assert all(before[name] <= after[name] for name in before)
         before = after
-    assert {k: len(v) for k, v in before.items()} == {
+    assert {k: len(v) for k, v in before.items() if v} == {
         "odds": 1, "files": 1, "uploads": 2, "drafts": 4, "seed_tables": 1, "seed_table_events": 4, "preferences": 2,
-        "campaigns": 0, "campaign_slices": 0, "campaign_events": 0, "campaign_status": 0,
     }  # fmt: skip

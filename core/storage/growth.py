@@ -1,0 +1,197 @@
+"""How a seed table grows: the slices that were imported, and the living results that were counted into it since.
+
+A version names the last row of results that it rests on, so that every version can be made again, whatever came later.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+import sqlalchemy as sa
+
+from core.errors import InputError
+from core.odd import Odd
+from core.seed_table.aggregate import aggregate
+from core.seed_table.table import Floats, Ints, SeedTable
+from core.storage.evaluation import ResultRow, newest_rows
+from core.storage.schema_evaluation import seed_table_versions
+
+VersionKind = Literal["counted", "undone", "corrected"]
+_v = seed_table_versions.c
+_COLUMNS = [x for x in _v if x.name != "table_id"]
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    """One step in the life of a table.
+
+    Attributes:
+        seq: Number; versions of all tables share one row of numbers.
+        kind: A run was counted, undone, or a result of it corrected.
+        run_id: That run.
+        partial: Whether results of partly known slices count, as the person said when the run was counted.
+        results_seq: Last row of results that it rests on.
+        digest, rows, total: Of the table that it is.
+        model: Whose results it holds.
+        report: Results counted, and left out by reason.
+        who: Who did it.
+        at: UTC.
+    """
+
+    seq: int
+    kind: VersionKind
+    run_id: str
+    partial: bool
+    results_seq: int
+    digest: str
+    rows: int
+    total: int
+    model: str
+    report: Mapping[str, Any]
+    who: str
+    at: datetime
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What results say about slices.
+
+    Attributes:
+        ids: (R,) slice of each result that counts.
+        scores: (R,) its score.
+        counted: Results that count, by run.
+        left_out: Results that do not, by run and reason.
+    """
+
+    ids: Ints
+    scores: Floats
+    counted: Mapping[str, int]
+    left_out: Mapping[str, Mapping[str, int]]
+
+
+def versions_of(c: sa.Connection, table_id: str, up_to: int | None = None) -> list[TableVersion]:
+    """Versions of a table, the oldest first."""
+    where = [_v.table_id == table_id] + ([_v.seq <= up_to] if up_to is not None else [])
+    return [TableVersion(*r) for r in c.execute(sa.select(*_COLUMNS).where(*where).order_by(_v.seq))]
+
+
+def versions_by_table(c: sa.Connection, table_ids: Collection[str]) -> dict[str, list[TableVersion]]:
+    """Versions of some tables, the oldest first."""
+    out: dict[str, list[TableVersion]] = {t: [] for t in table_ids}
+    for table_id, *rest in c.execute(sa.select(_v.table_id, *_COLUMNS).where(_v.table_id.in_(table_ids)).order_by(_v.seq)):
+        out[table_id].append(TableVersion(*rest))
+    return out
+
+
+def living(versions: Iterable[TableVersion]) -> dict[str, bool]:
+    """Runs that count, in the order in which they were counted first, each with whether partly known slices count."""
+    out: dict[str, bool] = {}
+    for v in versions:
+        if v.kind == "counted":
+            out[v.run_id] = v.partial
+        elif v.kind == "undone":
+            out.pop(v.run_id, None)
+    return out
+
+
+def evidence(c: sa.Connection, odd: Odd, runs: Mapping[str, bool], results_seq: int) -> Evidence:
+    """What the results of some runs say about the slices of an ODD.
+
+    The same call in two runs is one piece of evidence: a person's word goes before a machine's, then the later row.
+    """
+    best: dict[str, ResultRow] = {}
+    left: dict[str, Counter[str]] = {r: Counter() for r in runs}
+    for row in newest_rows(c, list(runs), results_seq):
+        other = best.get(row.key)
+        if other is None:
+            best[row.key] = row
+            continue
+        first, second = sorted((other, row), key=lambda r: (r.scored_by == "person", r.seq))
+        best[row.key] = second
+        left[first.run_id]["the same call is counted already"] += 1
+    ids, scores, counted = [], [], Counter[str]()
+    for row in sorted(best.values(), key=lambda r: r.seq):
+        found = _placed(odd, row, runs[row.run_id])
+        if isinstance(found, str):
+            left[row.run_id][found] += 1
+        else:
+            ids.append(found)
+            scores.append(float(row.score or 0.0))
+            counted[row.run_id] += 1
+    return Evidence(np.array(ids, dtype=np.int64), np.array(scores, dtype=np.float64), counted, left)
+
+
+def _placed(odd: Odd, row: ResultRow, partial: bool) -> int | str:
+    """The slice that a result is evidence for, or why it is for none."""
+    if row.status != "scored" or row.score is None:
+        return row.status
+    if row.verdict != "valid" and not (partial and row.verdict == "partial"):
+        return {"partial": "something of its slice is not known", "invalid": "it shows another slice"}.get(
+            row.verdict, "fidelity not known"
+        )
+    values = row.realised if row.realised is not None else row.requested
+    names, unknown = [], sorted(set(values) - set(odd.names))
+    if unknown:
+        return f"the table has no dimension {unknown[0]}"
+    for d in odd.dimensions:
+        name = values.get(d.name) or (d.base[0].name if not d.active else None)
+        if name is None:
+            return f"its slice has no {d.name}"
+        if name not in d.by_name:
+            return f"the table's ODD has no {d.name} = {name}"
+        names.append(name)
+    return odd.codec.encode_names(names)
+
+
+def grown(base: SeedTable, found: Evidence) -> SeedTable:
+    """A table with further results, pooled slice by slice (n, mean and variance as if all samples had been read at once).
+
+    The variance of a slice stays unknown where that of its imported samples is.
+    """
+    if not found.ids.size:
+        return base
+    more = aggregate(base.odd, found.ids, found.scores, None)
+    ids = np.union1d(base.ids, more.ids)
+    n1, m1, s1 = _spread(base, ids)
+    n2, m2, s2 = _spread(more, ids)
+    n = n1 + n2
+    mean = np.clip(np.where(n1 == 0, m2, np.where(n2 == 0, m1, (n1 * m1 + n2 * m2) / n)), 0.0, 1.0)
+    squares = s1 + s2 + (m1 - m2) ** 2 * (n1 * n2 / n)
+    variance = np.full(ids.size, np.nan)
+    np.divide(squares, n - 1, out=variance, where=n > 1)
+    untouched = n2 == 0
+    variance[untouched] = base.variance[np.searchsorted(base.ids, ids[untouched])]
+    return SeedTable(base.odd, base.odd.codec.decode(ids), n.astype(np.int64), mean, variance, base.n_assumed)
+
+
+def _spread(table: SeedTable, ids: Ints) -> tuple[Floats, Floats, Floats]:
+    """Counts, means and sums of squares of a table over some ids (S,), 0 where it has none, NaN where it does not know."""
+    place = np.searchsorted(ids, table.ids)
+    out = np.zeros((3, ids.size))
+    out[0, place], out[1, place] = table.n, table.mean
+    out[2, place] = np.where(table.n == 1, 0.0, table.variance * (table.n - 1))
+    return out[0], out[1], out[2]
+
+
+def model_of(own: str, versions: Sequence[TableVersion]) -> str:
+    """Whose results a table holds: the model that it was imported for, else that of the runs that count."""
+    return own or (versions[-1].model if versions and living(versions) else "")
+
+
+def refuse_other_model(name: str, own: str, model: str) -> None:
+    """Refuse results of another model.
+
+    Raises:
+        InputError: The table is of another model.
+    """
+    if own and own != model:
+        raise InputError(
+            f'The table "{name}" holds results of the model "{own}", the run those of "{model}"; models never mix. '
+            f'If both are the same model, name the connection\'s label "{own}" and evaluate again (answered calls are not repeated); '
+            "else make a table of its own from the results."
+        )
