@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
     from streamlit.testing.v1 import AppTest
 
+    from tests.stub_llm import StubServer
+
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM_ARGS = [
     "--no-sandbox",
@@ -30,8 +33,14 @@ CHROMIUM_ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+MODEL_SETTING = r"ODDYSSEY_(LLM|VLM|JUDGE|TAGGER|IMAGES)_"
 STARTED = 60
 """Seconds that a server may take to answer on a busy machine."""
+
+
+def foreign_settings() -> set[str]:
+    """Settings of the developer's own that no test may see: other databases, the demo, and models behind real servers."""
+    return {k for k in os.environ if k in ("DATABASE_URL", "ODDYSSEY_DEMO", "ODDYSSEY_ENCODER") or re.match(MODEL_SETTING, k)}
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +48,18 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty workspace, so that no test sees or touches the developer's own."""
     home = tmp_path / "workspace"
     monkeypatch.setenv("ODDYSSEY_HOME", str(home))
-    for name in ("DATABASE_URL", "ODDYSSEY_DEMO", "ODDYSSEY_ENCODER"):
+    for name in foreign_settings():
         monkeypatch.delenv(name, raising=False)
     return home
+
+
+@pytest.fixture
+def stub_llm() -> Iterator[StubServer]:
+    """A stub of an OpenAI-compatible server without a script; give it one: `stub_llm.script = ["hello"]`."""
+    from tests.stub_llm import StubServer
+
+    with StubServer() as stub:
+        yield stub
 
 
 @pytest.fixture
@@ -78,7 +96,7 @@ def start_server(folder: Path, **environment: str) -> Server:
         port = s.getsockname()[1]
     home = folder / "workspace"
     command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.port", str(port), "--server.address", "127.0.0.1"]
-    unset = {"DATABASE_URL", "ODDYSSEY_DEMO", "ODDYSSEY_ENCODER"}
+    unset = foreign_settings()
     env = {k: v for k, v in os.environ.items() if k not in unset} | {"ODDYSSEY_HOME": str(home)} | environment
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)

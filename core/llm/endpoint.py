@@ -43,6 +43,9 @@ class Profile:
         vision: Whether it takes images; None if not tried.
         timeout: Seconds for one call.
         extra_body: Sent along unchanged.
+        system: Whether it takes a system message; else it stands in the first message of the user.
+        stream_usage: Whether a stream may be asked to tell its usage.
+        image_format: Whether the images endpoint may be asked for base64.
     """
 
     mode: Mode = "tools"
@@ -56,6 +59,9 @@ class Profile:
     vision: bool | None = None
     timeout: float = 90.0
     extra_body: Mapping[str, Any] = field(default_factory=dict)
+    system: bool = True
+    stream_usage: bool = True
+    image_format: bool = True
 
 
 @dataclass(frozen=True)
