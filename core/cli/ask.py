@@ -1,0 +1,119 @@
+"""The commands `ask` and `replay`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from core import operators
+from core.cli import options as o
+from core.cli.show import say
+from core.controller import Context, Replay, RunState, start
+from core.controller import replay as replay_run
+from core.controller.record import MANIFEST
+from core.errors import InputError
+from core.llm.connections import endpoints
+from core.settings import Settings
+from core.storage import Store, open_store
+
+RunDir = Annotated[Path | None, typer.Option("--run-dir", help="New folder for the record; by default one in the workspace.")]
+
+
+def ask(
+    opts: o.TableOptions,
+    query: Annotated[str, typer.Argument(help="The question, in plain words.", show_default=False)],
+    manifest: Annotated[str, typer.Option("--manifest", help="Footage: a saved datastore, or the file of a manifest.")] = "",
+    controller: Annotated[
+        str, typer.Option("--controller", help="offline, or llm (ODDYSSEY_LLM_BASE_URL names the endpoint).")
+    ] = "offline",
+    yes: Annotated[bool, typer.Option("--yes", help="Do paid steps that the question asks for without a further question.")] = False,
+    run_dir: RunDir = None,
+    who: Annotated[str, typer.Option("--who", help="Who asks, for the record.")] = "",
+    as_json: o.AsJson = False,
+) -> None:
+    """Answers a question with a plan of operators, and keeps a record that can be replayed."""
+    if controller not in ("offline", "llm"):
+        raise InputError(f'--controller: got "{controller}"; allowed: offline, llm.')
+    settings = Settings.from_environment()
+    store = open_store(settings)
+    try:
+        ctx = _context(opts, store, settings, manifest, who)
+        kind: Literal["offline", "llm"] = "llm" if controller == "llm" else "offline"
+        state = start(query, ctx, controller=kind, auto_confirm=yes, folder=run_dir)
+        folder = store.runs.path(store.runs.get(state.id))
+    finally:
+        store.close()
+    if as_json:
+        _print_json(state.as_dict() | {"path": str(folder), "manifest": json.loads((folder / MANIFEST).read_bytes())})
+    else:
+        _print_run(state, folder)
+
+
+def replay(
+    run: Annotated[str, typer.Argument(help="Id of a run, or the folder of its record.", show_default=False)],
+    manifest: Annotated[str, typer.Option("--manifest", help="Footage of the run, where the workspace does not have it.")] = "",
+    as_json: o.AsJson = False,
+) -> None:
+    """Runs a recorded plan again, without a model, and says of every file whether it came out the same."""
+    settings = Settings.from_environment()
+    store = open_store(settings)
+    try:
+        folder = Path(run) if Path(run).is_dir() else store.runs.path(store.runs.get(run))
+        footage = operators.open_footage(store, manifest, None, settings) if manifest else None
+        found = replay_run(folder, store, settings, footage)
+    finally:
+        store.close()
+    if as_json:
+        _print_json(found.as_dict())
+    else:
+        _print_replay(found)
+    if not found.equal:
+        sys.exit(1)
+
+
+def _context(opts: o.TableOptions, store: Store, settings: Settings, manifest: str, who: str) -> Context:
+    table = opts.saved(store)
+    if table is not None:
+        seed, source = store.tables.load(table.id), dict(store.tables.provenance(table.id).report)
+    else:
+        prepared = opts.prepare()
+        report = operators.check(prepared)
+        if not report.accepted:
+            raise InputError(f"None of the {report.rows:,} rows can be used. The first problems:", list(islice(report.problems(), 20)))
+        seed, source = report.seed, operators.source_of(prepared, report)
+    footage = operators.open_footage(store, manifest, seed.odd, settings) if manifest else None
+    return Context(seed, source, settings, store, table=table, datastore=footage, endpoints=endpoints(store), who=who)
+
+
+def _print_json(data: Any) -> None:
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _print_run(state: RunState, folder: Path) -> None:
+    if state.clarify:
+        say(state.clarify)
+    for r in state.readings:
+        say(f'  "{r.phrase}": {f"{r.dimension} = {r.value}" if r.value else "nothing"} ({r.how}){". " + r.note if r.note else ""}')
+    for note in (state.plan.fallback_reason, *state.plan.notes):
+        if note:
+            say(f"note: {note}")
+    for s in state.steps:
+        say(f"{s.title} ({s.op}): {s.status}. {s.note}")
+        if s.estimate:
+            say(f"  would take: {', '.join(f'{k} {v}' for k, v in s.estimate.items() if v is not None)}; --yes does it")
+    if state.suggestions:
+        say(f"Did you mean {', '.join(f'{s.dimension} = {s.value}' for s in state.suggestions)}?")
+    say(f"Record: {folder}")
+
+
+def _print_replay(found: Replay) -> None:
+    for c in found.checks:
+        say(f"{c.status:12} {c.name}{': ' + c.why if c.why else ''}")
+    for text in found.changed:
+        say(f"changed since: {text}")
+    say("Everything that was replayed is byte-equal." if found.equal else "NOT equal.")

@@ -1,0 +1,179 @@
+"""A recorded run once more, without a model: is every file the same, and if not, what has changed?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from core import operators
+from core.controller import record as rec
+from core.controller.context import Context
+from core.controller.executor import FREE, file_of, last_state, recorded
+from core.controller.plan import Acquire, Step, Triage
+from core.controller.ranked import ranking_csv, run_rank, run_triage, slices_of
+from core.controller.record import Record, open_record
+from core.controller.report import report
+from core.controller.state import RunState
+from core.digest import sha256_bytes
+from core.errors import OddysseyError
+from core.operators import RankResult
+from core.settings import Settings
+from core.storage import Store
+
+if TYPE_CHECKING:
+    from core.acquisition.datastore import Datastore
+
+Status = Literal["equal", "differs", "not replayed"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One file of a record.
+
+    Attributes:
+        name: Of the file.
+        status: Whether it came out the same.
+        why: What differs, or why it could not be made again.
+    """
+
+    name: str
+    status: Status
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What became of a replay.
+
+    Attributes:
+        run: Id of the run.
+        checks: One per file.
+        changed: What else is not as it was: versions, footage.
+    """
+
+    run: str
+    checks: tuple[Check, ...]
+    changed: tuple[str, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs; what could not be replayed is told apart."""
+        return all(c.status != "differs" for c in self.checks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready data."""
+        return asdict(self) | {"equal": self.equal}
+
+
+def replay(folder: Path, store: Store, settings: Settings, datastore: Datastore | None = None) -> Replay:
+    """Runs the plan of a record again with the table, parameters and answers in it; no model is asked.
+
+    Args:
+        folder: Of the record.
+        store: Where the footage of the run is looked up.
+        settings: Of this machine.
+        datastore: Footage, where the workspace does not have it.
+
+    Raises:
+        InputError: It is no record, or its inputs are damaged.
+    """
+    record = open_record(folder)
+    state, manifest = last_state(record), record.json(rec.MANIFEST)
+    seed = record.seed()
+    ctx = recorded(record, Context(seed, {}, settings, store))
+    checks = [_intact(record, name, sha) for name, sha in manifest["files"].items()]
+    checks = [c for c in checks if c.status != "equal"]  # what was tampered with; the rest is computed anew below
+    again = _Again(record, state, ctx, datastore)
+    checks += again.run()
+    return Replay(state.id, tuple(checks), tuple([*_versions(manifest["versions"]), *again.changed]))
+
+
+def _intact(record: Record, name: str, sha: str) -> Check:
+    if not record.has(name):
+        return Check(name, "differs", "the file is gone")
+    return Check(name, "equal") if sha256_bytes(record.read(name)) == sha else Check(name, "differs", "the file was changed after the run")
+
+
+def _versions(then: Mapping[str, str]) -> list[str]:
+    now = operators.versions()
+    return [f"{name} {then.get(name, 'not installed')} is now {now[name]}" for name in now if then.get(name) != now[name]]
+
+
+class _Again:
+    """The steps of a run once more."""
+
+    def __init__(self, record: Record, state: RunState, ctx: Context, datastore: Datastore | None) -> None:
+        self.record, self.state, self.ctx, self.datastore = record, state, ctx, datastore
+        self.changed: list[str] = []
+        self.results: dict[int, Any] = {}
+        self.ranked: RankResult | None = None
+        self.acquired: Any = None
+        self.evaluated: Any = None
+
+    def run(self) -> list[Check]:
+        """A check for each file that steps wrote, and for the report."""
+        checks = []
+        for i, (step, was) in enumerate(zip(self.state.plan.steps, self.state.steps, strict=True)):
+            if was.status != "done":
+                continue
+            try:
+                checks += self._step(i, step, was.files)
+            except OddysseyError as e:
+                checks += [Check(name, "not replayed", str(e)) for name in was.files]
+        if self.record.has(rec.REPORT):
+            checks.append(self._report(any(c.status == "not replayed" for c in checks)))
+        return checks
+
+    def _step(self, i: int, step: Step, files: tuple[str, ...]) -> list[Check]:
+        if rec.CONDITIONS in files:
+            return [self._same(rec.CONDITIONS, operators.conditions_csv(self.evaluated))]
+        if isinstance(step, Triage):
+            found = self.results[i] = run_triage(self.ctx, step)
+            return [self._same(file_of(self.state, i, step), rec.dump(operators.triage_object(found)))]
+        if isinstance(step, FREE):
+            self.ranked = self.results[i] = run_rank(self.ctx, step)
+            return [self._same(file_of(self.state, i, step), ranking_csv(self.ranked))]
+        return self._acquire(step) if isinstance(step, Acquire) else self._evaluate()
+
+    def _acquire(self, step: Acquire) -> list[Check]:
+        kept = operators.read_acquired(*(self.record.read(n) for n in (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)))
+        self.acquired = kept
+        wanted = self.record.context()["datastore"]
+        names = (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)
+        datastore = self.datastore or (self.ctx.store.datastores.find(wanted["digest"]) if wanted else None)
+        if wanted and (datastore is None or datastore.digest != wanted["digest"]):
+            why = f'the footage "{wanted["name"]}" ({wanted["digest"][:12]}) is not in this workspace'
+            return [Check(n, "not replayed", why) for n in names]
+        assert self.ranked is not None
+        found = operators.acquire(
+            self.ctx.seed.odd,
+            slices_of(self.ranked),
+            datastore,
+            source=step.source,
+            per_slice=step.per_slice,
+            settings=self.ctx.settings,
+            media=self.ctx.settings.media,
+            made=[c for c in kept.candidates if c.source == "synthetic"],
+        )
+        data = (operators.retrieval_jsonl(found), operators.bundle_jsonl(found), operators.unfilled_jsonl(found))
+        return [self._same(n, d) for n, d in zip(names, data, strict=True)]
+
+    def _evaluate(self) -> list[Check]:
+        self.evaluated = operators.rescored(operators.read_evaluated(self.record.read(rec.RESULTS)))
+        return [self._same(rec.RESULTS, operators.results_jsonl(self.evaluated))]
+
+    def _report(self, lacking: bool) -> Check:
+        if lacking and self.evaluated is None and self.record.has(rec.RESULTS):
+            return Check(rec.REPORT, "not replayed", "it tells of steps that were not replayed")
+        text = report(self.state, self.results, self.acquired, self.evaluated, self.record.context())
+        return self._same(rec.REPORT, text.encode())
+
+    def _same(self, name: str, data: bytes) -> Check:
+        kept = self.record.read(name)
+        if kept == data:
+            return Check(name, "equal")
+        old, new = kept.splitlines(), data.splitlines()
+        line = next((i for i, (a, b) in enumerate(zip(old, new, strict=False), 1) if a != b), min(len(old), len(new)) + 1)
+        return Check(name, "differs", f"from line {line:,}; {len(old):,} lines were recorded, {len(new):,} came out now")
