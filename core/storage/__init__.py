@@ -1,6 +1,6 @@
 """The store: what a workspace keeps, append-only, in SQLite or PostgreSQL."""
 
-from core.storage.calls import StoredCall
+from core.llm.calls import StoredCall
 from core.storage.campaign_records import STATUSES, CampaignContent, PlannedSlice, SavedCampaign, SliceState, Status, StatusEvent
 from core.storage.drafts import Draft
 from core.storage.evaluation import EvaluationRun, ResultRow

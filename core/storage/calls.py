@@ -10,51 +10,20 @@ import queue
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
+from core.llm.calls import FINAL, StoredCall
 from core.storage import schema
 from core.storage.database import Database
 from core.storage.schema_evaluation import evaluation_results, model_calls
 
-CallStatus = Literal["in_flight", "done", "failed", "blocked"]
-"""in_flight: sent, or about to be; done, blocked: the server's last word, never asked again; failed: to be asked again."""
-
-FINAL = ("done", "blocked")
 GROUP = 500
 """Rows of one transaction at most; also keeps below the number of parameters that a statement may have."""
 
 _c = model_calls.c
-
-
-@dataclass(frozen=True)
-class StoredCall:
-    """A call as the store knows it.
-
-    Attributes:
-        key: Hash of everything that shapes the answer.
-        status: What became of it.
-        attempts: Times that it was sent, also by a process that was ended before the answer came.
-        response: The answer, JSON-ready, {} if there is none.
-        usage: Tokens.
-        latency: Seconds.
-        error: Why there is no answer, "" if there is.
-    """
-
-    key: str
-    status: CallStatus
-    attempts: int = 0
-    response: Mapping[str, Any] = field(default_factory=dict)
-    usage: Mapping[str, Any] = field(default_factory=dict)
-    latency: float = 0.0
-    error: str = ""
-
-    @property
-    def final(self) -> bool:
-        """Whether the call need not be made again."""
-        return self.status in FINAL
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,7 +151,7 @@ class Results:
 
 def newest_rows(c: sa.Connection, run_ids: Collection[str], up_to: int | None = None) -> tuple[ResultRow, ...]:
     """The newest row of each sample of some runs, among those up to a number."""
-    where = [_r.run_id.in_(run_ids)]
+    where: list[sa.ColumnElement[bool]] = [_r.run_id.in_(run_ids)]
     if up_to is not None:
         where.append(_r.seq <= up_to)
     last = (
