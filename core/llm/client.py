@@ -46,6 +46,18 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self.endpoint.model!r} at {self.endpoint.base_url!r})"
 
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
     @property
     def profile(self) -> Profile:
         """What is known of the server by now."""
