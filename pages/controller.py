@@ -1,0 +1,128 @@
+"""Controller: ask in plain words what to test next; see what was understood, what is done, what it costs and what came out."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.storage import SavedTable
+from pages.shared import ask_card, ask_chat, ask_edit, ask_plan, ask_result, ask_runs, ask_text, connections_form, shell, start, state, who
+from pages.shared.ask_runs import Live
+from pages.shared.markup import Text, code, fill
+from pages.shared.shell import Action
+
+NAME = "Controller"
+CONNECT, NEW = Action("connections", "Connections", "tertiary"), Action("new_question", "New question", "tertiary")
+TICK = 0.7
+"""Seconds between two looks at a run that goes on."""
+
+
+def head(table: SavedTable, now: Live | None) -> None:
+    """The finding, and what can be done with the whole run."""
+    if now is None:
+        clicked = shell.header(NAME, ask_text.NOTHING, _about(table), [CONNECT], table.synthetic)
+    elif now.state is None:
+        said: Text = ask_text.PLANNING if now.busy else "The question was kept, but not answered."
+        clicked = shell.header(
+            NAME, said, fill("{rule} Run {id}.", rule=ask_text.RULE, id=code(now.saved.id)), [CONNECT, NEW], table.synthetic
+        )
+    else:
+        replay = Action(
+            "replay", "Replay run", disabled=now.busy or not now.state.steps, help="Runs the stored plan again, without a model"
+        )
+        clicked = shell.header(NAME, ask_text.headline(now.state), ask_text.provenance(now.state), [CONNECT, NEW, replay], table.synthetic)
+    if clicked == "connections":
+        connections_form.show()
+    elif clicked == "new_question":
+        ask_runs.leave()
+        st.rerun()
+    elif clicked == "replay" and now is not None:
+        ask_result.replay(now.saved)
+
+
+def _about(table: SavedTable) -> Text:
+    return fill("{by} {rule} Table {t}.", by=connections_form.planner_in_words(), rule=ask_text.RULE, t=code(table.digest[:6]))
+
+
+def chat(table: SavedTable, now: Live | None) -> None:
+    """What was asked and answered, the card that waits for an answer, and the place for the next question."""
+
+    def ask(query: str) -> None:
+        ask_runs.ask(query, table)
+
+    with st.container(height=ask_chat.HEIGHT, border=True, key="chat", autoscroll=True):
+        if now is None:
+            ask_chat.empty(ask)
+        else:
+            ask_chat.question(now.saved.query)
+            if now.state is not None:
+                ask_chat.answer(now.state, ask)
+    if now is not None:
+        card(now, table)
+    typed = st.chat_input("Ask what to test next", key="ask", max_chars=4_000)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="od-asker"):
+        name = who.ask()
+        ask_chat.history(ask_runs.mine(), now.saved.id if now else "", ask_runs.open_run, name)
+        ask_chat.more(ask)
+    if typed:
+        ask(typed)
+
+
+def card(now: Live, table: SavedTable) -> None:
+    """What waits for an answer, lacks a model, went wrong or was left in the middle."""
+    if now.busy:
+        return
+    lacks = ask_runs.lacking(now.state) if now.state is not None else None
+    if now.error is not None or now.interrupted:
+        answer, at = ask_card.trouble(now.error, now.state is not None), None
+    elif now.state is not None and lacks:
+        answer, at = ask_card.connect(now.state, lacks), None
+    elif now.state is not None:
+        answer, at = ask_card.show(now.state), now.state.waiting
+    else:
+        return
+    if answer in ("do", "skip"):
+        ask_runs.go_on(now.saved, {} if at is None else {at: answer})
+    elif answer == "again":
+        ask_runs.ask(now.saved.query, table)
+    elif answer == "edit" and now.state is not None:
+        ask_edit.show(now.state, table)
+    elif answer == "connect" and lacks:
+        connections_form.show(lacks)
+
+
+@st.fragment(run_every=TICK)
+def going_on(run_id: str, seen: str) -> None:
+    """The plan while it runs; the whole page is drawn anew when a step begins or ends."""
+    now = ask_runs.live(state.store().runs.get(run_id))
+    if not now.busy or ask_plan.stage(now.state) != seen:
+        st.rerun()
+    ask_plan.show(now.state, ask_runs.progress(now.saved))
+    if st.button("Pause", key="pause", help="Ends at the next chance; what is done is kept"):
+        ask_runs.stop(now.saved)
+
+
+shell.begin("pages/controller.py")
+with shell.errors_as_card(NAME, "The controller cannot be shown."):
+    current = state.current_table()
+    if current is None:
+        start.without_table(
+            NAME,
+            "No table yet, so there is nothing to ask about. A table with one row per answer is enough.",
+            "Here you ask in plain words what to test next. A plan of operators runs, and every step of it can be checked and replayed.",
+        )
+    run = ask_runs.opened()
+    head(current, run)
+    left, right = st.columns([0.4, 0.6], gap="large")
+    with left:
+        chat(current, run)
+    with right:
+        if run is None:
+            shell.empty(
+                "The plan stands here: which operators run, on what, how long each takes, and the hashes of what goes in and comes out."
+            )
+        elif run.busy:
+            going_on(run.saved.id, ask_plan.stage(run.state))
+        else:
+            ask_plan.show(run.state)
+        if run is not None and run.state is not None and not run.busy:
+            ask_result.show(run.state, state.seed_table(current).odd)

@@ -1,0 +1,126 @@
+"""The card that asks before anything is spent: what a step would do, what it costs, and the way to change or skip it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import streamlit as st
+from markupsafe import Markup
+
+from core.controller.state import RunState, StepState
+from core.errors import OddysseyError
+from core.llm import Role
+from pages.shared import shell
+from pages.shared.connections import NAMES
+from pages.shared.markup import Text, strong, table
+
+Answer = Literal["do", "edit", "skip", "connect", "again", ""]
+
+
+def title(s: StepState) -> str:
+    """What is asked, with the number of things that it is about."""
+    n = samples(s)
+    if s.op == "evaluate":
+        return f"Evaluate {n:,} {'sample' if n == 1 else 'samples'}?" if n is not None else "Evaluate the samples?"
+    if s.op == "acquire":
+        images = number(s.estimate, "images")
+        return f"Make up to {images:,} {'image' if images == 1 else 'images'}?" if images else "Look for samples?"
+    return f"{s.title}?"
+
+
+def verb(s: StepState) -> str:
+    """Label of the button that says yes."""
+    n = samples(s)
+    if s.op == "evaluate":
+        return f"Evaluate {n:,} {'sample' if n == 1 else 'samples'}" if n is not None else "Evaluate"
+    if s.op == "acquire":
+        return "Make images" if number(s.estimate, "images") else "Look for samples"
+    return "Do it"
+
+
+def samples(s: StepState) -> int | None:
+    """How many samples a step is about."""
+    return number(s.estimate, "items")
+
+
+def number(estimate: Mapping[str, Any] | None, key: str) -> int | None:
+    """A count of an estimate, None where it does not have it."""
+    value = (estimate or {}).get(key)
+    return int(value) if isinstance(value, int | float) else None
+
+
+def lines(s: StepState) -> list[tuple[str, Text]]:
+    """What a step would cost, line by line."""
+    e = s.estimate or {}
+    out: list[tuple[str, Text]] = []
+    model, judge, cached, images = (number(e, k) for k in ("model_calls", "judge_calls_most", "cached", "images"))
+    if model is not None:
+        calls = f"{model:,} model"
+        calls += f" + up to {judge:,} judge" if judge else ""
+        out.append(("Calls", calls))
+        if cached:
+            out.append(("Answered before, not asked again", f"{cached:,}"))
+    if images:
+        out.append(("Images to make", f"up to {images:,}"))
+    prompt, completion = number(e, "prompt_tokens"), number(e, "completion_tokens")
+    if prompt is not None and completion is not None:
+        out.append(("Tokens, estimated", f"{prompt:,} in, {completion:,} out"))
+    if out:
+        cost = e.get("cost")
+        told = strong(f"{cost:,.2f} {e.get('currency') or ''}".rstrip()) if isinstance(cost, int | float) else "no price named"
+        out.append(("Cost at your prices", told))
+    return out
+
+
+def show(run: RunState) -> Answer:
+    """The card of the step that waits, "" where none does or nothing was clicked."""
+    i = run.waiting
+    if i is None:
+        return ""
+    s = run.steps[i]
+    with st.container(border=True, key="confirm"):
+        shell.section(title(s), "waits for your answer")
+        if rows := lines(s):
+            shell.html(Markup('<div class="od-plain-head">{}</div>').format(table(["", ""], rows, right={1})))
+        if s.note:
+            shell.note(s.note)
+        with st.container(horizontal=True, gap="small"):
+            if st.button(verb(s), type="primary", key=f"confirm-{run.id}-{i}"):
+                return "do"
+            if st.button("Edit plan", key=f"edit-{run.id}-{i}"):
+                return "edit"
+            if st.button("Skip", type="tertiary", key=f"skip-{run.id}-{i}"):
+                return "skip"
+    return ""
+
+
+def connect(run: RunState, role: Role) -> Answer:
+    """The card of a run that could not evaluate what it found, for want of a model."""
+    with st.container(border=True, key="confirm"):
+        shell.section("No model to evaluate", f"{NAMES[role].lower()} is not connected")
+        shell.note("The samples are ready. Connect the model and ask again; what was found stays as it is.")
+        with st.container(horizontal=True, gap="small"):
+            if st.button("Connect a model", type="primary", key=f"connect-{run.id}"):
+                return "connect"
+            if st.button("Ask again", key=f"again-{run.id}"):
+                return "again"
+    return ""
+
+
+def trouble(error: BaseException | None, begun: bool) -> Answer:
+    """The card of a run that ended before its end: by an error, or because the app was stopped."""
+    with st.container(border=True, key="confirm"):
+        shell.section("This run did not come to its end")
+        if isinstance(error, OddysseyError):
+            shell.error_card(error, "What was done before is kept.")
+        elif error is not None:
+            shell.note(f"An error in the product ended it ({type(error).__name__}); the log of the server has more. What was done is kept.")
+        else:
+            shell.note("The app was stopped while it ran. What was done is kept and will not be done again.")
+        with st.container(horizontal=True, gap="small"):
+            if begun and st.button("Go on", type="primary", key="go_on"):
+                return "do"
+            if st.button("Ask again", key="ask_again"):
+                return "again"
+    return ""

@@ -1,0 +1,124 @@
+"""The chat of the Controller page: what was asked, what each phrase was read as, and what may have been meant instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+from markupsafe import Markup
+
+from core.controller.reading import How, Reading, Suggestion
+from core.controller.state import RunState
+from core.plots import plain
+from core.storage import SavedRun
+from pages.shared import ask_text, shell, who
+from pages.shared.ask_starters import FIRST, STARTERS
+from pages.shared.markup import Tone, chip, fill, table
+
+Ask = Callable[[str], None]
+HEIGHT = 424
+_USER, _CONTROLLER = ":material/person:", ":material/route:"
+_CHIPS: dict[How, tuple[str, Tone]] = {
+    "exact": ("exact", "done"),
+    "synonym": ("synonym", "done"),
+    "proxy": ("proxy", "wait"),
+    "parent": ("nearest", "wait"),
+    "extension": ("extension", "info"),
+    "meaning": ("by meaning", "wait"),
+    "unsupported": ("ignored", "wait"),
+}
+
+
+def readings(items: Sequence[Reading]) -> Markup:
+    """What each phrase was read as."""
+    return table(["You wrote", "Read as", ""], [_reading(r) for r in items])
+
+
+def _reading(r: Reading) -> list[Markup]:
+    word, tone = _CHIPS[r.how]
+    value = f"{plain(r.value)}, outside the ODD" if r.how == "extension" else plain(r.value) if r.value else "no such value"
+    note = Markup('<br><small class="od-quiet">{}</small>').format(r.note) if r.note else ""
+    return [Markup("{}").format(r.phrase), Markup("{}{}").format(value, note), chip(word, tone)]
+
+
+def empty(ask: Ask) -> None:
+    """Before the first question: three examples, and the others behind a button."""
+    shell.note("Ask in plain words what to test next, or begin with one of these.")
+    for i, q in enumerate(FIRST):
+        if st.button(q, key=f"starter-{i}", width="stretch"):
+            ask(q)
+    more(ask)
+
+
+def more(ask: Ask) -> None:
+    """All questions to begin with."""
+    with st.popover("More questions", key="starters"):
+        for k, (title, questions) in enumerate(STARTERS.items()):
+            shell.note(title)
+            for i, q in enumerate(questions):
+                if st.button(q, key=f"starter-{k}-{i}", type="tertiary"):
+                    ask(q)
+
+
+def history(runs: Sequence[SavedRun], opened: str, open_run: Callable[[str], None], name: str) -> None:
+    """The questions of one person, newest first, each with what came of it."""
+    with st.popover(f"Earlier questions ({len(runs):,})", key="history", disabled=not runs):
+        shell.note(fill("Asked by {name}", name=name or who.NOBODY))
+        for r in runs:
+            if st.button(r.query, key=f"open-{r.id}", type="tertiary", disabled=r.id == opened):
+                open_run(r.id)
+            shell.note(outcome(r))
+
+
+def outcome(r: SavedRun) -> Markup:
+    """What came of a run, in a line."""
+    said = ask_text.headline(RunState.from_dict(r.state)) if r.state else "It was not finished."
+    return fill("{said} {at} UTC", said=said, at=f"{r.created_at:%Y-%m-%d %H:%M}")
+
+
+def question(text: str) -> None:
+    """What was asked."""
+    with st.chat_message("user", avatar=_USER):
+        shell.html(Markup('<p class="od-said">{}</p>').format(text))
+
+
+def answer(run: RunState, ask: Ask) -> None:
+    """What the controller makes of the question."""
+    with st.chat_message("assistant", avatar=_CONTROLLER):
+        shell.html(Markup('<p class="od-said">{}</p>').format(ask_text.summary(run)))
+        if run.readings:
+            shell.html(readings(run.readings))
+        did_you_mean(run, ask)
+        if run.status == "clarify":
+            for i, q in enumerate(FIRST):
+                if st.button(q, key=f"instead-{i}", type="tertiary"):
+                    ask(q)
+        prose(run)
+
+
+def prose(run: RunState) -> None:
+    """The words of a language model, marked as such; plain text, since a model must not place links or images here."""
+    if run.prose:
+        told = "{c} Words of {by}. Numbers in them were not checked; those of plan and table were computed."
+        head = fill(told, c=chip("prose", "outline"), by=run.plan.model or "a language model")
+        shell.html(Markup('<div class="od-prose"><p class="od-note">{}</p><p class="od-said">{}</p></div>').format(head, run.prose))
+
+
+def did_you_mean(run: RunState, ask: Ask) -> None:
+    """Values that may have been meant, by phrase; a click asks again with the value in its place."""
+    for phrase in dict.fromkeys(s.phrase for s in run.suggestions):
+        options = {plain(s.value): s for s in run.suggestions if s.phrase == phrase}
+        key = f"mean-{run.id}-{phrase}"
+        chosen = st.pills(f'Closest to "{phrase}"' if phrase else "Did you mean", list(options), key=key)
+        if chosen:
+            ask(reworded(run.query, options[chosen]))
+
+
+def reworded(query: str, s: Suggestion) -> str:
+    """The question with the suggested value in place of the phrase, or behind it where the phrase is not found."""
+    value = plain(s.value)
+    pattern = re.compile(rf"(?<!\w){re.escape(s.phrase)}(?!\w)", re.IGNORECASE)
+    if s.phrase and pattern.search(query):
+        return pattern.sub(lambda _: value, query, count=1)
+    return f"{query.rstrip()} ({plain(s.dimension)}: {value})"

@@ -1,0 +1,166 @@
+"""Runs of the controller as the page needs them: begun off the script thread, found again by their id, told as far as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import streamlit as st
+
+from core.controller import executor
+from core.controller.context import Context
+from core.controller.executor import Decision
+from core.controller.reading import Planned
+from core.controller.record import Record
+from core.controller.state import RunState
+from core.errors import InputError
+from core.llm import Role
+from core.storage import SavedRun, SavedTable
+from pages.shared import connections, footage, jobs, results, state, who
+from pages.shared.jobs import Job
+
+RUN = "run"
+"""Query parameter that names the open run."""
+_PLANNER = "controller.planner"
+Planner = Literal["offline", "llm"]
+
+
+@dataclass(frozen=True)
+class Live:
+    """A run as it stands now.
+
+    Attributes:
+        saved: The run in the workspace.
+        state: Its newest state, None while the question is read.
+        busy: Whether it goes on in this process right now.
+        error: What ended it before its end, None if nothing did.
+    """
+
+    saved: SavedRun
+    state: RunState | None
+    busy: bool
+    error: BaseException | None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was left in the middle, such as by a restart of the app."""
+        return not self.busy and self.error is None and (self.state is None or self.state.status == "running")
+
+
+def opened() -> Live | None:
+    """The run that the address names, None if it names none.
+
+    Raises:
+        InputError: The address names a run that is not in this workspace.
+    """
+    wanted = st.query_params.get(RUN, "")
+    return live(state.store().runs.get(wanted)) if wanted else None
+
+
+def live(saved: SavedRun) -> Live:
+    """A run as it stands now: from the work in this process, else from the workspace."""
+    job = jobs.known(_key(saved.id))
+    if job is not None and not job.finished.is_set():
+        return Live(saved, job.news or _state(saved), True, None)
+    if job is not None and job.error is not None:
+        return Live(saved, _state(saved), False, job.error)
+    return Live(saved, _state(saved), False, None)
+
+
+def _state(saved: SavedRun) -> RunState | None:
+    return RunState.from_dict(saved.state) if saved.state else None
+
+
+def _key(run_id: str) -> tuple[str, str, str]:
+    return ("ask", state.store().db.name, run_id)
+
+
+def ask(query: str, table: SavedTable, planned: Planned | None = None) -> None:
+    """Begin a run, name it in the address, and draw the page anew."""
+    run = state.store().runs.begin(query.strip(), who.name(), table.id)
+    ctx = context(table)
+    by = planner() if planned is None else "offline"
+
+    def work(job: Job) -> RunState:
+        return executor.start(query, _with(ctx, job), controller=by, planned=planned, run=run, on_event=job.tell)
+
+    jobs.begin(_key(run.id), work)
+    open_run(run.id)
+
+
+def go_on(saved: SavedRun, decisions: Mapping[int, Decision] | None = None) -> None:
+    """Go on with a run that waits or was interrupted, and draw the page anew."""
+    table = state.store().tables.get(saved.table_id) if saved.table_id else None
+    if table is None:
+        raise InputError("This run is of a file, not of a table of this workspace; go on with it on the command line.")
+    ctx, chosen = context(table), dict(decisions or {})
+    jobs.begin(_key(saved.id), lambda job: executor.resume(saved, _with(ctx, job), chosen, on_event=job.tell))
+    st.rerun()
+
+
+def stop(saved: SavedRun) -> None:
+    """Ask the work to end at the next chance; what is done is kept."""
+    job = jobs.known(_key(saved.id))
+    if job is not None:
+        job.stopping.set()
+
+
+def context(table: SavedTable) -> Context:
+    """What a run on a table works with, as it is set now."""
+    return Context(
+        seed=state.seed_table(table),
+        source=results.provenance(table),
+        settings=state.settings(),
+        store=state.store(),
+        table=table,
+        datastore=footage.opened(),
+        endpoints=connections.endpoints(),
+        who=who.name(),
+    )
+
+
+def planner() -> Planner:
+    """Who plans: the model that is connected for it, unless a person chose the offline controller."""
+    wanted = state.store().preferences.get(_PLANNER, "llm")
+    return "llm" if wanted == "llm" and connections.endpoint("llm") is not None else "offline"
+
+
+def plan_with(chosen: Planner) -> None:
+    """Let a controller plan from now on."""
+    state.store().preferences.set(_PLANNER, chosen)
+
+
+def lacking(run: RunState) -> Role | None:
+    """The role without which a run could not evaluate what it found, None if it lacked none."""
+    skipped = any(s.op == "evaluate" and s.status == "skipped" for s in run.steps)
+    ready = any(s.op == "acquire" and s.status == "done" and s.counts.get("items") for s in run.steps)
+    if not (skipped and ready):
+        return None
+    return None if "vlm" in Record(state.store().runs.home / run.folder).context()["endpoints"] else "vlm"
+
+
+def _with(ctx: Context, job: Job) -> Context:
+    return replace(ctx, progress=job.report, cancel=job.stopping.is_set)
+
+
+def progress(saved: SavedRun) -> tuple[int, int]:
+    """Work done and in all of the running step, (0, 0) if it did not tell."""
+    job = jobs.known(_key(saved.id))
+    return (job.done, job.total) if job is not None else (0, 0)
+
+
+def open_run(run_id: str) -> None:
+    """Show a run, named in the address."""
+    st.query_params[RUN] = run_id
+    st.rerun()
+
+
+def leave() -> None:
+    """Back to the question."""
+    st.query_params.pop(RUN, None)
+
+
+def mine(most: int = 50) -> tuple[SavedRun, ...]:
+    """The runs of whoever sits here, newest first."""
+    return state.store().runs.list(who.name(), most)

@@ -1,0 +1,99 @@
+"""One sample in full: its image, the question with its answers, and how well it fits the slice that it was wanted for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from markupsafe import Markup
+
+from core.odd import Odd
+from core.plots import plain
+from pages.shared import shell, state
+from pages.shared.markup import Text, Tone, chip, fill, join, table
+
+FLAGS: dict[str, Tone] = {"match": "done", "missing": "wait", "ambiguous": "wait", "mismatch": "risk"}
+VERDICTS: dict[str, Tone] = {"valid": "done", "partial": "wait", "invalid": "risk"}
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def candidate(c: Mapping[str, Any], odd: Odd) -> None:
+    """A candidate of acquisition, as a line of dataset_retrieval.jsonl."""
+    with st.container(border=True, key="sample"):
+        left, right = st.columns([0.44, 0.56], gap="medium")
+        with left:
+            media([c["path"]] if c["path"] else [], c["source"])
+            shell.note(origin(c))
+        with right:
+            question(c["question"], c["options"], c["answer"], c.get("qa_origin", ""))
+            shell.html(beside(odd, c["requested"], c["tags"], c["fidelity"]))
+
+
+def media(paths: Sequence[str], source: str) -> None:
+    """The images of a sample, as far as they lie on this machine; nothing is fetched from elsewhere."""
+    for i, path in enumerate(paths):
+        file = local(path)
+        if file is None:
+            where = "lies at another address and is not fetched" if "://" in path else "is not on this machine"
+            shell.empty(fill("The image {where}: {path}", where=where, path=Path(path).name or path))
+        else:
+            st.image(file.read_bytes(), width="stretch")
+        if len(paths) > 1:
+            shell.note(f"Image {i + 1} of {len(paths)}")
+    if not paths:
+        shell.empty("The manifest names no image for this sample.")
+    if source == "synthetic":
+        shell.html(chip("made by an image model", "outline"))
+
+
+def local(path: str) -> Path | None:
+    """The file of a sample, None if it is not on this machine."""
+    if "://" in path or not path:
+        return None
+    file = Path(path)
+    file = file if file.is_absolute() else state.settings().media / file
+    return file if file.is_file() else None
+
+
+def origin(c: Mapping[str, Any]) -> Text:
+    """Where a sample comes from, and under which licence."""
+    parts = [c.get("dataset") or "dataset not named"]
+    parts += [f"split {c['split']}"] if c.get("split") else []
+    parts += [f"licence {c['licence']}"] if c.get("licence") else ["licence not named"]
+    parts += [f"caption: {c['caption']}"] if c.get("caption") else []
+    return "; ".join(parts)
+
+
+def question(text: str, options: Sequence[str], right: str, origin: str, choice: str = "") -> None:
+    """A question with its options; the right one and the model's choice are marked."""
+    if not text:
+        shell.note("This sample has no question, so it cannot be evaluated.")
+        return
+    made = chip("template", "outline") if origin == "template" else ""
+    lines: list[Markup] = [Markup('<p class="od-said"><b>{}</b> {}</p>').format(text, made)]
+    for letter, option in zip(LETTERS, options, strict=False):
+        marks = [chip("right answer", "done")] if letter == right else []
+        marks += [chip("model's choice", "info" if letter == right else "risk")] if letter == choice else []
+        lines.append(Markup('<p class="od-option">{} {} {}</p>').format(Markup("<b>{}</b>").format(letter), option, join(marks, " ")))
+    if not options:
+        lines.append(Markup('<p class="od-option">{} {}</p>').format(chip("right answer", "done"), right))
+    shell.html(join(lines))
+
+
+def beside(odd: Odd, requested: Mapping[str, str], tags: Mapping[str, Any] | None, flags: Mapping[str, str]) -> Markup:
+    """The slice that was asked for beside the one that the sample shows, dimension by dimension."""
+    rows = []
+    for d in [d for d in odd.names if d in requested]:
+        flag = flags.get(d, "")
+        shown = "" if tags is None else tags.get(d)
+        rows.append([odd.by_name[d].label, plain(requested[d]), tag_in_words(shown), chip(flag, FLAGS.get(flag, "plain")) if flag else ""])
+    return table(["Dimension", "Asked for", "Shows", ""], rows)
+
+
+def tag_in_words(tag: Any) -> str:
+    """What is known of a dimension: a value, several, or nothing."""
+    if tag is None or tag == "":
+        return "not known"
+    return plain(tag) if isinstance(tag, str) else " or ".join(plain(t) for t in tag)
