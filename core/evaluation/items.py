@@ -29,6 +29,7 @@ class Item:
         verdict: Fidelity: only "valid" counts as evidence.
         dataset: Where it comes from.
         image_sha256: Of each image, "" where not known.
+        root: Folder that relative paths start from, "" for the present one; of this machine, so it is never written.
     """
 
     id: str
@@ -44,10 +45,11 @@ class Item:
     qa_origin: str = "dataset"
     dataset: str = ""
     image_sha256: tuple[str, ...] = ()
+    root: str = field(default="", compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready data."""
-        return asdict(self)
+        """JSON-ready data, the same on every machine."""
+        return {k: v for k, v in asdict(self).items() if k != "root"}
 
 
 @dataclass(frozen=True)
@@ -80,4 +82,4 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready data; holds no times, so that a replay is byte-equal."""
-        return asdict(self)
+        return asdict(self) | {"item": self.item.as_dict()}
