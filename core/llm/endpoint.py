@@ -77,6 +77,7 @@ class Endpoint:
         api_version: For Azure.
         profile: How it speaks.
         price: None if the user named none: then no cost can be told.
+        borrowed: Role whose endpoint this is, where a role without one of its own uses it; "" for its own.
     """
 
     base_url: str
@@ -87,6 +88,7 @@ class Endpoint:
     api_version: str = ""
     profile: Profile = Profile()
     price: Price | None = None
+    borrowed: Role | Literal[""] = ""
 
     @property
     def name(self) -> str:
