@@ -35,6 +35,7 @@ class Candidate:
         matches: Dimensions that match.
         similarity: Cosine of caption and slice, None if not computed.
         made_by: Prompt, seed and model of a synthetic one.
+        confirmed: Who settled a dimension since it was found or made: "people" or "tagger".
     """
 
     id: str
@@ -58,6 +59,7 @@ class Candidate:
     qa_origin: QaOrigin = ""
     similarity: float | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict)
+    confirmed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def realised(self) -> dict[str, str] | None:
