@@ -40,7 +40,7 @@ def head(table: SavedTable, now: Live | None) -> None:
 
 
 def _about(table: SavedTable) -> Text:
-    return fill("{by} {rule} Table {t}.", by=connections_form.planner_in_words(), rule=ask_text.RULE, t=code(table.digest[:6]))
+    return fill("{by}. {rule} Table {t}.", by=ask_chat.planner_in_words(), rule=ask_text.RULE, t=code(table.digest[:6]))
 
 
 def chat(table: SavedTable, now: Live | None) -> None:
@@ -49,7 +49,7 @@ def chat(table: SavedTable, now: Live | None) -> None:
     def ask(query: str) -> None:
         ask_runs.ask(query, table)
 
-    with st.container(height=ask_chat.HEIGHT, border=True, key="chat", autoscroll=True):
+    with st.container(height=ask_chat.HEIGHT, border=True, key="chat", autoscroll=False):
         if now is None:
             ask_chat.empty(ask)
         else:
@@ -61,8 +61,10 @@ def chat(table: SavedTable, now: Live | None) -> None:
     typed = st.chat_input("Ask what to test next", key="ask", max_chars=4_000)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="od-asker"):
         name = who.ask()
+        ask_chat.planner()
         ask_chat.history(ask_runs.mine(), now.saved.id if now else "", ask_runs.open_run, name)
-        ask_chat.more(ask)
+        if now is not None:
+            ask_chat.more(ask)
     if typed:
         ask(typed)
 
@@ -125,4 +127,4 @@ with shell.errors_as_card(NAME, "The controller cannot be shown."):
         else:
             ask_plan.show(run.state)
         if run is not None and run.state is not None and not run.busy:
-            ask_result.show(run.state, state.seed_table(current).odd)
+            ask_result.show(run.state)

@@ -12,7 +12,7 @@ from core.controller.reading import How, Reading, Suggestion
 from core.controller.state import RunState
 from core.plots import plain
 from core.storage import SavedRun
-from pages.shared import ask_text, shell, who
+from pages.shared import ask_runs, ask_text, connections, shell, who
 from pages.shared.ask_starters import FIRST, STARTERS
 from pages.shared.markup import Tone, chip, fill, table
 
@@ -69,6 +69,24 @@ def history(runs: Sequence[SavedRun], opened: str, open_run: Callable[[str], Non
             if st.button(r.query, key=f"open-{r.id}", type="tertiary", disabled=r.id == opened):
                 open_run(r.id)
             shell.note(outcome(r))
+
+
+def planner() -> None:
+    """Who plans; asked only where a model is connected for it."""
+    model = connections.endpoint("llm")
+    if model is not None:
+        words = {"llm": model.name, "offline": "Offline controller"}
+        st.session_state["planner"] = ask_runs.planner()
+        change = lambda: ask_runs.plan_with(st.session_state["planner"])  # noqa: E731
+        st.selectbox("Planned by", list(words), key="planner", format_func=words.get, on_change=change)
+
+
+def planner_in_words() -> str:
+    """Who would plan the next question."""
+    model = connections.endpoint("llm")
+    if model is None:
+        return "Offline controller: no model is connected for planning"
+    return f"Planned by {model.name}" if ask_runs.planner() == "llm" else "Offline controller, though a model is connected"
 
 
 def outcome(r: SavedRun) -> Markup:

@@ -31,13 +31,14 @@ _NUMBERS = {"rank": int, "phi": float, "eps_hat": float, "exposure": float}
 _DECISIVE = {"decisive_similarity": float, "decisive_error": float, "decisive_n": int}
 
 
-def show(run: RunState, odd: Odd) -> None:
-    """The result of a run, as far as it is."""
+def show(run: RunState) -> None:
+    """The result of a run, as far as it is, with the ODD that it was made with."""
     record = Record(folder(run))
+    odd = record.odd()
     if run.status == "clarify":
         shell.empty("Nothing was run, since the question names no condition and no kind of gap that the vocabulary has.")
         return
-    left, right = st.columns([0.55, 0.45], vertical_alignment="center")
+    left, right = st.columns([0.46, 0.54], vertical_alignment="center")
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         view = st.segmented_control("View", VIEWS, default=RANKED, required=True, key="run_view", label_visibility="collapsed")
         files(run, record)
@@ -88,7 +89,7 @@ def ranked(run: RunState, record: Record, odd: Odd, title: Any) -> None:
     kappa = float(record.context()["parameters"]["kappa"])
     config = gap_columns(odd, dims, frame, kappa, record.context()["parameters"].get("risk") == "ridge")
     if record.has(rec.RETRIEVAL):
-        frame["samples"] = [usable[_key(r, dims)] for r in rows]
+        frame.insert(3, "samples", [usable[_key(r, dims)] for r in rows])
         config["samples"] = st.column_config.NumberColumn("Samples", width=64, help="Samples found that match in every dimension.")
     st.dataframe(
         frame, hide_index=True, row_height=33, height=37 + 33 * min(len(frame), 10), column_config=config, key=f"ranked-{run.id}-{which}"

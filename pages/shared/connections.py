@@ -1,15 +1,17 @@
-"""Connections to models as the pages need them: where they come from, and whether their key is there. Keys are never shown or kept."""
+"""Connections to models as the pages need them: where they come from, and what a test found. Keys are never shown or kept."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import streamlit as st
 
-from core.llm import ROLES, Endpoint, Role
+from core.llm import Connection, Endpoint, Probe, Role, endpoint_for, endpoints_for, probe
 from core.llm import connections as core_connections
-from pages.shared import state
+from core.llm.connections import connection_for
+from pages.shared import jobs, state
 
 NAMES: dict[Role, str] = {
     "llm": "Controller",
@@ -27,6 +29,21 @@ USES: dict[Role, str] = {
 }
 
 
+@dataclass(frozen=True)
+class Found:
+    """What serves a role.
+
+    Attributes:
+        connection: Of the role itself, None if it has none.
+        fixed: Whether it is set in the environment, where this page cannot change it.
+        endpoint: What is used, that of another role where the role has none; None if there is none.
+    """
+
+    connection: Connection | None
+    fixed: bool
+    endpoint: Endpoint | None
+
+
 def environment() -> Mapping[str, str]:
     """The process environment over the secrets of Streamlit, so that a key may lie in either."""
     return {**_secrets(), **os.environ}
@@ -38,11 +55,58 @@ def _secrets() -> dict[str, str]:
     return {str(k): v for k, v in st.secrets.items() if isinstance(v, str)}
 
 
+def lookup(role: Role) -> Found:
+    """What serves a role.
+
+    Raises:
+        InputError: The environment names something that cannot be used.
+    """
+    connection, source = connection_for(role, state.store(), environment())
+    return Found(connection, source == "environment", endpoint(role))
+
+
 def endpoint(role: Role) -> Endpoint | None:
     """The endpoint of a role, with what it falls back to; None if there is none."""
-    return core_connections.endpoint_for(role, state.store(), environment())
+    return endpoint_for(role, state.store(), environment())
 
 
 def endpoints() -> dict[Role, Endpoint]:
     """All endpoints that there are, by role."""
-    return {role: e for role in ROLES if (e := endpoint(role)) is not None}
+    return endpoints_for(state.store(), environment())
+
+
+def has_key(variable: str) -> bool:
+    """Whether a variable is set; what it holds is not looked at further."""
+    return bool(environment().get(variable, "").strip())
+
+
+def save(connection: Connection) -> None:
+    """Save a connection for its role.
+
+    Raises:
+        InputError: It cannot be used.
+    """
+    core_connections.save(state.store(), connection)
+
+
+def forget(role: Role) -> None:
+    """Remove what was saved for a role."""
+    core_connections.forget(state.store(), role)
+
+
+def test(connection: Connection, fixed: bool) -> Probe:
+    """Ask a server what it can do, off the script thread; a connection of the environment keeps what was learned at once.
+
+    Raises:
+        InputError: It cannot be used.
+    """
+    checked = core_connections.checked(connection)
+    target = checked.endpoint(environment())
+    job = jobs.begin(("probe", state.store().db.name, checked), lambda job: probe(target, checked.role))
+    job.finished.wait()
+    if job.error is not None:
+        raise job.error
+    found: Probe = job.result
+    if fixed:
+        core_connections.learn(state.store(), target, found.profile)
+    return found

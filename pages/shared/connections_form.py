@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import streamlit as st
+from markupsafe import Markup
 
 from core.errors import InputError, OddysseyError
-from core.llm import ROLES, Mode, Price, Profile, Role
-from core.llm.connections import Connection
+from core.llm import ROLES, Connection, Mode, Price, Probe, Profile, Role
 from pages.shared import connections, shell
-from pages.shared.connections import NAMES, USES
+from pages.shared.connections import NAMES, USES, Found
 from pages.shared.markup import Text, chip, code, fill, join
 
 _KINDS = {"openai": "OpenAI-compatible", "azure": "Azure deployment"}
@@ -31,11 +31,22 @@ _SWITCHES = {
 }
 
 
-@st.dialog("Connections", width="large")
+_ROLE, _DRAFT, _PROBE, _ROUND = "connection.role", "connection.draft", "connection.probe", "connection.round"
+
+
 def show(first: Role = "llm") -> None:
+    """Open the settings, at the connection of a role."""
+    for key in [k for k in st.session_state if str(k).startswith("connection.")]:
+        del st.session_state[key]
+    st.session_state[_ROLE] = first
+    _dialog()
+
+
+@st.dialog("Connections", width="large")
+def _dialog() -> None:
     """All roles, one at a time."""
     role: Role = st.segmented_control(
-        "Used as", ROLES, default=first, required=True, key="connection_role", format_func=NAMES.__getitem__, label_visibility="collapsed"
+        "Used as", ROLES, required=True, key=_ROLE, format_func=NAMES.__getitem__, label_visibility="collapsed"
     )
     shell.note(USES[role])
     try:
@@ -43,76 +54,102 @@ def show(first: Role = "llm") -> None:
     except OddysseyError as e:
         shell.error_card(e)
         return
-    shell.html(_state(role, found))
-    if found.fixed:
+    shell.html(_state(found))
+    if found.fixed and found.connection is not None:
         shell.note("It is set in the environment of the app, which comes before anything that is saved here.")
-        _test(found.connection)
-        return
-    draft = _fields(role, found.connection)
-    with st.container(horizontal=True, gap="small"):
-        save = st.button("Save", type="primary", key=f"connection-save-{role}")
-        test = st.button("Test connection", key=f"connection-test-{role}")
-        remove = found.saved and st.button("Remove", type="tertiary", key=f"connection-remove-{role}")
     with shell.errors_as_card(changed="Nothing was saved."):
+        draft = found.connection if found.fixed and found.connection else _fields(role, found.connection)
+        with st.container(horizontal=True, gap="small"):
+            save = not found.fixed and st.button("Save", type="primary", key=f"connection-save-{role}")
+            test = st.button("Test connection", key=f"connection-test-{role}")
+            saved = found.connection is not None and not found.fixed
+            remove = saved and st.button("Remove", type="tertiary", key=f"connection-remove-{role}")
         if remove:
-            connections.remove(role)
-            st.rerun(scope="fragment")
+            connections.forget(role)
+            _begin_anew(role, None)
         if save:
             connections.save(draft)
-            st.toast(f"{NAMES[role]} saved.")
             st.rerun()
         if test:
-            _test(draft, at_once=True)
+            with st.spinner("Asking the server what it can do.", show_time=True):
+                probe = connections.test(draft, found.fixed)
+            st.session_state[f"{_PROBE}.{role}"] = probe
+            _begin_anew(role, replace(draft, profile=probe.profile))
+    _findings(role, found.fixed)
 
 
-def _state(role: Role, found: connections.Found) -> Text:
+def _begin_anew(role: Role, draft: Connection | None) -> None:
+    """Draw the form again with other content."""
+    st.session_state[f"{_DRAFT}.{role}"] = draft
+    st.session_state[f"{_ROUND}.{role}"] = st.session_state.get(f"{_ROUND}.{role}", 0) + 1
+    st.rerun(scope="fragment")
+
+
+def _findings(role: Role, fixed: bool) -> None:
+    """What the last test found."""
+    probe: Probe | None = st.session_state.get(f"{_PROBE}.{role}")
+    if probe is None:
+        return
+    with st.container(border=True, key="findings"):
+        shell.section("Test", chip("serves its purpose", "done") if probe.ok else chip("does not serve its purpose", "risk"))
+        shell.html(join(Markup('<p class="od-note">{}</p>').format(f) for f in probe.findings))
+        if probe.models:
+            first = ", ".join(probe.models[:8]) + (", …" if len(probe.models) > 8 else "")
+            shell.note(fill("Models: {first}", first=first))
+        shell.note("What was learned is kept." if fixed else "What was learned stands in the form now; save it to keep it.")
+
+
+def _state(found: Found) -> Text:
     """What the role uses now."""
     e = found.endpoint
     if e is None:
-        return fill("{c}", c=chip("not connected", "wait"))
-    marks = [
-        chip(
-            "from the environment" if found.fixed else f"falls back to {NAMES[found.falls_back].lower()}" if found.falls_back else "saved",
-            "info",
-        )
-    ]
-    marks.append(chip("key is set", "done") if e.key else chip("no key", "outline"))
-    return fill("{marks} {model} at {url}", marks=join(marks, " "), model=code(e.model), url=code(e.base_url))
+        return chip("not connected", "wait")
+    where = f"borrowed from {NAMES[e.borrowed].lower()}" if e.borrowed else "from the environment" if found.fixed else "saved"
+    key = chip("key is set", "done") if e.key else chip("no key", "outline")
+    line = fill("{where} {key} {model} at {url}", where=chip(where, "info"), key=key, model=code(e.model), url=code(e.base_url))
+    return Markup('<p class="od-note">{}</p>').format(line)
 
 
 def _fields(role: Role, now: Connection | None) -> Connection:
     """The form; returns what it says."""
-    c = now or Connection(role=role, base_url="", model="")
-    key = lambda name: f"connection-{role}-{name}"  # noqa: E731
+    c: Connection = st.session_state.get(f"{_DRAFT}.{role}") or now or Connection(role=role, base_url="", model="")
+    turn = st.session_state.get(f"{_ROUND}.{role}", 0)
+    key = lambda name: f"connection.{role}.{turn}.{name}"  # noqa: E731
+    probe: Probe | None = st.session_state.get(f"{_PROBE}.{role}")
+    known = list(dict.fromkeys([*([c.model] if c.model else []), *(probe.models if probe else ())]))
     a, b = st.columns(2, gap="medium")
     with a:
         url = st.text_input("Base URL", c.base_url, key=key("url"), placeholder="http://localhost:8000/v1")
-        known = connections.models_seen(role)
-        model = (
-            st.selectbox("Model", list(dict.fromkeys([*([c.model] if c.model else []), *known])), key=key("model"), accept_new_options=True)
-            if known
-            else st.text_input("Model", c.model, key=key("model"), help="Its name on the wire.")
+        model = st.selectbox(
+            "Model", known, 0 if known else None, key=key("model"), accept_new_options=True, placeholder="Its name on the wire"
         )
-        label = st.text_input("Counts as model", c.label, key=key("label"), placeholder=model or "", help="Name under which results count.")
+        label = st.text_input("Counts as model", c.label, key=key("label"), placeholder=model or "", help="Its results count under it.")
     with b:
-        kind = st.segmented_control(
-            "Kind of server", list(_KINDS), default=c.kind, required=True, key=key("kind"), format_func=_KINDS.__getitem__
-        )
+        kinds = list(_KINDS)
+        kind = st.segmented_control("Server", kinds, default=c.kind, required=True, key=key("kind"), format_func=_KINDS.__getitem__)
         version = st.text_input("API version", c.api_version, key=key("version")) if kind == "azure" else c.api_version
         variable = st.text_input(
             "Variable with the key",
             c.key_variable,
             key=key("variable"),
             placeholder="none, for a server without a key",
-            help="Name of an environment variable or of an entry in Streamlit's secrets. The key itself is never typed or shown here.",
+            help="Name of an environment variable, or of an entry in Streamlit's secrets, that ends in _API_KEY. "
+            "The key itself is never typed or shown here, and never kept.",
         )
-        if variable:
-            there = connections.has_key(variable)
+        if variable.strip():
+            there = connections.has_key(variable.strip())
             shell.html(chip("the key is there", "done") if there else chip("no such variable is set", "wait"))
-    price = _price(key, c.price, images=role == "images")
-    profile = _profile(key, c.profile)
-    return replace(c, base_url=url.strip(), model=(model or "").strip(), label=label.strip(), kind=kind, api_version=version.strip(),
-                   key_variable=variable.strip(), price=price, profile=profile)  # fmt: skip
+    return replace(
+        c,
+        base_url=url,
+        model=model or "",
+        label=label,
+        kind=kind,
+        api_version=version,
+        key_variable=variable,
+        price=_price(key, c.price, images=role == "images"),
+        profile=_profile(key, c.profile),
+    )
 
 
 def _price(key: Any, now: Price | None, images: bool) -> Price | None:
@@ -154,16 +191,3 @@ def _profile(key: Any, p: Profile) -> Profile:
     except ValueError as e:
         raise InputError('"Sent along unchanged" must be a JSON object such as {"top_k": 20}.') from e
     return replace(p, mode=mode, limit_field=limit, response_format=form, vision=vision, timeout=timeout, extra_body=body, **switches)
-
-
-def _test(c: Connection | None, at_once: bool = False) -> None:
-    """Try the endpoint and tell what it can do."""
-    if c is None or not (at_once or st.button("Test connection", key=f"connection-try-{c.role}")):
-        return
-    with shell.errors_as_card(changed="Nothing was saved."):
-        with st.spinner("Asking the server what it can do."):
-            probe = connections.probe(c)
-        shell.html(fill("{c}", c=chip("answers", "done") if probe.ok else chip("does not answer as needed", "risk")))
-        shell.html(join(fill("{f}", f=f) for f in probe.findings))
-        if probe.models:
-            shell.note(fill("It names {n} models: {first}", n=len(probe.models), first=", ".join(probe.models[:8])))
