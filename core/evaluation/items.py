@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 Status = Literal["scored", "unscored", "failed", "blocked"]
 """unscored: an answer that nobody could judge; failed: no answer; blocked: refused by the server's content filter."""
-ScoredBy = Literal["shortcut", "judge", "person", ""]
+ScoredBy = Literal["shortcut", "judge", "person", "imported", ""]
+"""shortcut: the letter stood in the answer; imported: the score came with the result."""
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ class Runner:
         if known is not None and known.final:
             self.tally.cached += 1
             return known
+        self.check()  # before the work of making the request
         ask = await make()
         sent = refused = 0
         while True:
@@ -239,7 +240,7 @@ class Runner:
         Raises:
             Stopped: Meanwhile the run was stopped.
         """
-        self._check()
+        self.check()
         while (left := max(moment, lane.not_before) - time.monotonic()) > 0 or (self._pause is not None and self._pause()):
             await self._sleep(max(left, TICK / 2))
 
@@ -286,9 +287,14 @@ class Runner:
                 if self.stopped is not None or (self._cancel is not None and self._cancel()):
                     return
             else:
-                self._check()
+                self.check()
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Look whether to stop.
+
+        Raises:
+            StoppedError: It is time to.
+        """
         if self.stopped is None and self._cancel is not None and self._cancel():
             self._stop(StoppedError("Cancelled.", "cancelled"))
         if self.stopped is not None:

@@ -1,5 +1,7 @@
 """What the product does, as functions: pages, controller and command line call these and nothing below them."""
 
+from core.operators.acquire import Acquired, acquire
+from core.operators.acquire_files import bundle_jsonl, read_acquired, retrieval_jsonl, unfilled_jsonl
 from core.operators.agree import compare_modes
 from core.operators.benchmark import BUDGETS, BenchmarkResult, SharedSamplesError, benchmark
 from core.operators.benchmark_files import benchmark_csv, benchmark_object, suite_csv
@@ -18,10 +20,22 @@ from core.operators.campaign import (
     write_campaign,
 )
 from core.operators.compare import Comparison, SidePair, compare
+from core.operators.evaluate import Estimate, Evaluated, estimate, evaluate, override, results_of, withdraw_override
 from core.operators.export import as_csv, as_json, as_manifest, as_object, as_parquet, columns, format_of, rows, triage_object, write
 from core.operators.fixes import ADD, LEAVE_OUT, Decided, Fix, decide, fixes, rejected_rows, undecided
+from core.operators.footage import (
+    DEMO_MANIFEST,
+    ReadManifest,
+    datastore_of,
+    find_datastore,
+    import_manifest,
+    load_demo_datastore,
+    open_datastore,
+    read_manifest,
+)
 from core.operators.imports import ImportChoices, begin_import, default_models, is_demo, odd_of, prepared_for, propose
 from core.operators.rank import DEFAULT_TOP, RankResult, rank, similarity_for, versions
+from core.operators.results import Counting, Moved, Shift, count_results, counting, moved, table_from_results, undo_results
 from core.operators.sides import Side, align, prepare_pair, reading_notes, saved_side, side_of, split_sides
 from core.operators.suite import SuiteResult, split_suite, suite
 from core.operators.table import ROLES, Prepared, check, load_odd, prepare
@@ -34,24 +48,33 @@ __all__ = [
     "BUDGETS",
     "CAMPAIGN_FORMATS",
     "DEFAULT_TOP",
+    "DEMO_MANIFEST",
     "DEMO_TABLE",
     "LEAVE_OUT",
     "POOL",
     "ROLES",
+    "Acquired",
     "BenchmarkResult",
     "CampaignPlan",
     "CampaignSheet",
     "Comparison",
+    "Counting",
     "Decided",
+    "Estimate",
+    "Evaluated",
     "Fix",
     "ImportChoices",
+    "Moved",
     "Prepared",
     "RankResult",
+    "ReadManifest",
     "SharedSamplesError",
+    "Shift",
     "Side",
     "SidePair",
     "SuiteResult",
     "Triage",
+    "acquire",
     "align",
     "as_csv",
     "as_json",
@@ -62,6 +85,7 @@ __all__ = [
     "benchmark",
     "benchmark_csv",
     "benchmark_object",
+    "bundle_jsonl",
     "campaign_csv",
     "campaign_json",
     "campaign_object",
@@ -71,24 +95,39 @@ __all__ = [
     "columns",
     "compare",
     "compare_modes",
+    "count_results",
+    "counting",
+    "datastore_of",
     "decide",
     "default_models",
+    "estimate",
+    "evaluate",
+    "find_datastore",
     "fixes",
     "format_of",
+    "import_manifest",
     "is_demo",
     "load_demo",
+    "load_demo_datastore",
     "load_demo_oracle",
     "load_odd",
+    "moved",
     "odd_of",
+    "open_datastore",
     "open_table",
+    "override",
     "plan_campaign",
     "prepare",
     "prepare_pair",
     "prepared_for",
     "propose",
     "rank",
+    "read_acquired",
+    "read_manifest",
     "reading_notes",
     "rejected_rows",
+    "results_of",
+    "retrieval_jsonl",
     "rows",
     "save_campaign",
     "save_table",
@@ -100,10 +139,14 @@ __all__ = [
     "split_suite",
     "suite",
     "suite_csv",
+    "table_from_results",
     "triage",
     "triage_object",
     "undecided",
+    "undo_results",
+    "unfilled_jsonl",
     "versions",
+    "withdraw_override",
     "write",
     "write_campaign",
 ]

@@ -88,7 +88,7 @@ class Calls:
             return
         statement = (
             model_calls.update()
-            .where(_c.key == sa.bindparam("the_key"), _c.status.not_in(FINAL))
+            .where(_c.key == sa.bindparam("the_key"), *(_c.status != s for s in FINAL))  # NOT IN cannot be sent for many rows at once
             .values(
                 status=sa.bindparam("new_status"),
                 attempts=_c.attempts + sa.bindparam("more"),
@@ -174,7 +174,7 @@ class Journal:
                 with self._calls.db.write() as c:
                     self._calls._finish(c, asked["finish"])
                     if asked["append"]:
-                        c.execute(evaluation_results.insert(), asked["append"])
+                        self._calls.db.add_all_if_absent(c, evaluation_results, asked["append"])
                     found = self._calls._read(c, asked["get"]) if asked["get"] else {}
                     begun = self._calls._begin(c, list(dict.fromkeys(asked["begin"]))) if asked["begin"] else {}
                 self.commits += 1

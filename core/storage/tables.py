@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.errors import InputError
+from core.odd import Odd
 from core.seed_table.table import SeedTable
 from core.storage import schema
 from core.storage.evaluation import ResultRow, check_run_id, last_seq, newest_rows
@@ -189,6 +191,11 @@ class Tables(NamedRecords[SavedTable]):
         with self.db.read() as c:
             base = self._base(c, self._get(c, table_id))
             return evidence(c, base.odd, living(versions_of(c, table_id)) | {run_id: partial}, last_seq(c))
+
+    def evidence_for(self, odd: Odd, runs: Mapping[str, bool]) -> Evidence:
+        """What runs say about the slices of an ODD, each with whether partly known slices count."""
+        with self.db.read() as c:
+            return evidence(c, odd, runs, last_seq(c))
 
     def count_run(self, table_id: str, run_id: str, *, partial: bool = False, who: str = "") -> SavedTable:
         """Count the scored results of a run into a table; one that counts already is brought up to its newest results.
