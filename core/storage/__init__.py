@@ -2,6 +2,7 @@
 
 from core.llm.calls import StoredCall
 from core.storage.campaign_records import STATUSES, CampaignContent, PlannedSlice, SavedCampaign, SliceState, Status, StatusEvent
+from core.storage.datastores import SavedDatastore
 from core.storage.drafts import Draft
 from core.storage.evaluation import EvaluationRun, ResultRow
 from core.storage.growth import TableVersion
@@ -35,6 +36,7 @@ __all__ = [
     "QueueItem",
     "ResultRow",
     "SavedCampaign",
+    "SavedDatastore",
     "SavedQueue",
     "SavedRun",
     "SavedTable",

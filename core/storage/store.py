@@ -11,6 +11,7 @@ from core.settings import Settings
 from core.storage.calls import Calls
 from core.storage.campaigns import Campaigns
 from core.storage.database import Database, make_database
+from core.storage.datastores import Datastores
 from core.storage.drafts import Drafts
 from core.storage.evaluation import Results
 from core.storage.media_tags import MediaTags
@@ -40,6 +41,7 @@ class Store:
         results: Results of evaluations.
         media_tags: What models said of media.
         verification: What people said of that.
+        datastores: Footage.
     """
 
     db: Database
@@ -54,6 +56,7 @@ class Store:
     results: Results
     media_tags: MediaTags
     verification: Verification
+    datastores: Datastores
 
     def close(self) -> None:
         """Let go of the database; the store must not be used afterwards."""
@@ -93,6 +96,7 @@ def open_store(settings: Settings) -> Store:
         results=Results(db),
         media_tags=MediaTags(db, odds),
         verification=Verification(db, odds),
+        datastores=Datastores(db, odds, settings.datastores),
     )
 
 

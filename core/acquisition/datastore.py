@@ -1,0 +1,369 @@
+"""A datastore of footage: a normalised manifest as Parquet with its tags as codes, and the rows of it that a query wants."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from core.acquisition.fidelity import Tag
+from core.acquisition.manifest import ManifestPlan
+from core.acquisition.normalise import CATEGORY, Manifest
+from core.acquisition.read_tags import tag_of
+from core.acquisition.tag_rules import RulesDoc
+from core.digest import canonical_json, sha256_json
+from core.errors import InputError
+from core.odd import Odd
+
+if TYPE_CHECKING:
+    import duckdb
+
+VERSION = 1
+"""Of the layout; another one gives another digest."""
+ROW_GROUP = 16_384
+"""Few enough that single rows are found fast, enough to compress well."""
+TEMPLATE = "*"
+"""Tag of the question category where a row asks nothing: a template then asks whatever is wanted."""
+FILE, META, VECTORS = "manifest.parquet", "meta.json", "vectors.npy"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a datastore.
+
+    Attributes:
+        row: Its number, in the order of the ids.
+        id, path, caption, dataset, split, licence, group, sha256: As the manifest says, "" where it says nothing.
+        synthetic: Whether it is said to be made up.
+        question, options, answer, qa_type: Its own question, "" and () without one.
+        tags: Per dimension.
+        by: Rule that derived a tag, by dimension.
+        texts: Text of a missing tag that is no value, by dimension.
+    """
+
+    row: int
+    id: str
+    path: str
+    caption: str
+    dataset: str
+    split: str
+    licence: str
+    group: str
+    sha256: str
+    synthetic: bool
+    question: str
+    options: tuple[str, ...]
+    answer: str
+    qa_type: str
+    tags: Mapping[str, Tag]
+    by: Mapping[str, str]
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Captions:
+    """Vectors of the captions.
+
+    Attributes:
+        of_row: (rows,) place of the vector of each row.
+        vectors: (V, D) float16 of unit length, mapped from disk.
+        model: Id of the encoder.
+    """
+
+    of_row: npt.NDArray[np.int32]
+    vectors: npt.NDArray[np.float16]
+    model: str
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Tags of some dimensions as one code per row: code = sum of (tag + 1) times stride, 0 for a missing tag.
+
+    Attributes:
+        dims: Dimensions.
+        sizes: Tags of each, the missing one included.
+        codes: (L,) of the rows that are no copies.
+    """
+
+    dims: tuple[str, ...]
+    sizes: tuple[int, ...]
+    codes: npt.NDArray[np.uint16]
+
+
+@dataclass(frozen=True, eq=False)
+class Datastore:
+    """An opened datastore; its arrays have one element per row.
+
+    Attributes:
+        name: Name to show.
+        digest: Of what it was made from: file, plan, rules, ODD.
+        folder: Where it lies.
+        root: Folder that relative paths of media start from, None if not known.
+        meta: What is known of its making: source, plan, report.
+        dims: Dimensions.
+        entries: Tags in use, by dimension.
+        codes: (rows,) index into the entries, -1 where missing, by dimension.
+        group: (rows,) video or log, -1 where not known.
+        copy_of: (rows,) first row with the same media and question, -1 for a first row.
+        asks: (rows,) whether it has a question of its own.
+    """
+
+    name: str
+    digest: str
+    folder: Path
+    root: Path | None
+    meta: Mapping[str, Any]
+    dims: tuple[str, ...]
+    entries: Mapping[str, tuple[Tag, ...]]
+    codes: Mapping[str, npt.NDArray[np.int8]]
+    group: npt.NDArray[np.int32]
+    copy_of: npt.NDArray[np.int32]
+    asks: npt.NDArray[np.bool_]
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def __len__(self) -> int:
+        return int(self.asks.size)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self)
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether any of it is said to be made up."""
+        return bool(self.meta["synthetic"])
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """`ManifestReport` of the import, as JSON-ready data."""
+        found: Mapping[str, Any] = self.meta["report"]
+        return found
+
+    @cached_property
+    def live(self) -> npt.NDArray[np.int32]:
+        """Rows that are no copies of earlier ones, ascending."""
+        return np.flatnonzero(self.copy_of < 0).astype(np.int32)
+
+    @cached_property
+    def packed(self) -> tuple[Packed, ...]:
+        """The tags of all dimensions in as few codes as fit into 16 bits, so that a query looks up two or three tables a row."""
+        out: list[Packed] = []
+        dims: list[str] = []
+        for d in self.dims:
+            sizes = [len(self.entries[x]) + 1 for x in (*dims, d)]
+            if dims and int(np.prod(sizes, dtype=np.int64)) > 1 << 16:
+                out.append(self._pack(dims))
+                dims = []
+            dims.append(d)
+        return (*out, self._pack(dims)) if dims else tuple(out)
+
+    def _pack(self, dims: Sequence[str]) -> Packed:
+        codes = np.zeros(self.live.size, dtype=np.int64)
+        for d in dims:
+            codes = codes * (len(self.entries[d]) + 1) + self.codes[d][self.live] + 1
+        return Packed(tuple(dims), tuple(len(self.entries[d]) + 1 for d in dims), codes.astype(np.uint16))
+
+    @cached_property
+    def copies(self) -> npt.NDArray[np.int64]:
+        """(rows,) number of later rows that are copies of each."""
+        return np.bincount(self.copy_of[self.copy_of >= 0], minlength=len(self))
+
+    @cached_property
+    def captions(self) -> Captions | None:
+        """Vectors of the captions, None if none were made."""
+        made = self.meta.get("vectors")
+        if not made:
+            return None
+        import pyarrow.parquet as pq
+
+        of_row = pq.read_table(self.folder / FILE, columns=["vector"])["vector"].to_numpy()
+        return Captions(of_row, np.load(self.folder / VECTORS, mmap_mode="r"), made["model"])
+
+    @cached_property
+    def _duckdb(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
+
+    def sql(self, query: str, values: Sequence[Any] = ()) -> pa.Table:
+        """The answer of DuckDB to a query that names the manifest `manifest`. Read only, and never text of a user's.
+
+        Args:
+            query: SQL with ? for values.
+            values: These values.
+        """
+        with self._lock:
+            cursor = self._duckdb.cursor()
+        try:
+            named = query.replace("manifest", "read_parquet(?)", 1)
+            return cursor.sql(named, params=[str(self.folder / FILE), *values]).to_arrow_table()
+        finally:
+            cursor.close()
+
+    def fetch(self, rows: Sequence[int]) -> list[Row]:
+        """These rows, in the order given."""
+        if not len(rows):
+            return []
+        numbers = sorted({int(r) for r in rows})
+        table = self.sql(f"SELECT * FROM manifest WHERE row IN ({', '.join('?' * len(numbers))})", numbers)  # noqa: S608 (numbers only)
+        found = {r["row"]: self._row(r) for r in table.to_pylist()}
+        return [found[int(r)] for r in rows]
+
+    def _row(self, r: Mapping[str, Any]) -> Row:
+        plain = {k: r[k] or "" for k in ("id", "path", "caption", "dataset", "split", "licence", "group", "sha256", "question")}
+        return Row(
+            row=r["row"],
+            **plain,
+            synthetic=r["synthetic"],
+            options=tuple(r["options"] or ()),
+            answer=r["answer"],
+            qa_type=r["qa_type"],
+            tags={d: tag_of(r[f"tag:{d}"]) for d in self.dims},
+            by={d: r[f"by:{d}"] for d in self.dims if r[f"by:{d}"]},
+            texts={d: r[f"text:{d}"] for d in self.dims if r[f"text:{d}"]},
+        )
+
+    def inventory(self) -> dict[str, dict[str, int]]:
+        """Rows per tag of each dimension; "" counts those without."""
+        out = {}
+        for d in self.dims:
+            table = self.sql(f'SELECT "tag:{d}" AS tag, count(*) AS n FROM manifest GROUP BY ALL ORDER BY n DESC, tag')  # noqa: S608
+            out[d] = {r["tag"] or "": r["n"] for r in table.to_pylist()}
+        return out
+
+    def media(self, path: str) -> Path | None:
+        """The local file of a path of the manifest, None for a URL, or where it is not known where relative paths start."""
+        if not path or "://" in path:
+            return None
+        own = Path(path)
+        if own.is_absolute():
+            return own
+        return self.root / own if self.root is not None else None
+
+
+def datastore_digest(source_sha: str, plan: ManifestPlan, doc: RulesDoc, odd: Odd, encoder: str = "") -> str:
+    """What identifies a datastore: all that it is made from."""
+    rules = doc.formats[plan.format].model_dump(mode="json") if plan.format in doc.formats else None
+    made_of = {"version": VERSION, "source": source_sha, "plan": plan.model_dump(mode="json"), "rules": rules, "odd": odd.hash}
+    return sha256_json(made_of | {"encoder": encoder})
+
+
+def write_datastore(
+    parent: Path,
+    digest: str,
+    manifest: Manifest,
+    odd: Odd,
+    plan: ManifestPlan,
+    source: Mapping[str, Any],
+    vectors: tuple[npt.NDArray[np.int32], npt.NDArray[np.float16], str] | None = None,
+) -> Path:
+    """Writes a datastore into a folder named by its digest, all or nothing; what is there already is left as it is.
+
+    Args:
+        parent: Folder of all datastores.
+        digest: `datastore_digest`.
+        manifest: The normalised manifest.
+        odd: The ODD of its tags.
+        plan: How it was read.
+        source: File name, SHA-256, bytes.
+        vectors: Place of the vector of each row, (V, D) vectors, id of the encoder.
+    """
+    import pyarrow.parquet as pq
+
+    folder = parent / digest
+    if (folder / META).is_file():
+        return folder
+    table = manifest.table
+    meta: dict[str, Any] = {
+        "version": VERSION,
+        "digest": digest,
+        "odd": {"name": odd.name, "sha256": odd.hash},
+        "dims": list(manifest.dims),
+        "entries": {d: table[f"tag:{d}"].combine_chunks().dictionary.to_pylist() for d in manifest.dims},
+        "plan": plan.model_dump(mode="json"),
+        "source": dict(source),
+        "report": manifest.report.as_dict(),
+        "synthetic": manifest.synthetic,
+        "vectors": None,
+    }
+    part = parent / f".{uuid4().hex}.part"
+    part.mkdir(parents=True)
+    try:
+        if vectors is not None:
+            table = table.append_column("vector", pa.array(vectors[0]))
+            np.save(part / VECTORS, vectors[1])
+            meta["vectors"] = {"model": vectors[2], "shape": list(vectors[1].shape)}
+        pq.write_table(table, part / FILE, compression="zstd", row_group_size=ROW_GROUP)
+        (part / META).write_text(canonical_json(meta), encoding="utf-8")
+        try:
+            part.rename(folder)
+        except OSError:
+            if not (folder / META).is_file():  # nobody else made it meanwhile
+                raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def open_datastore(folder: Path, name: str = "", root: Path | None = None) -> Datastore:
+    """Opens what `write_datastore` wrote.
+
+    Args:
+        folder: Its folder.
+        name: Name to show; that of the source file by default.
+        root: Folder that relative paths of media start from.
+
+    Raises:
+        InputError: It is not there, or damaged.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        dims: list[str] = meta["dims"]
+        tags = [f"tag:{d}" for d in dims]
+        table = pq.read_table(folder / FILE, columns=["group", "copy_of", "asks", *tags])
+    except (OSError, ValueError, KeyError, pa.ArrowException) as e:
+        raise InputError(f'The datastore "{name or folder.name[:12]}" cannot be opened ({e}). Import its manifest again.') from e
+    asks = table["asks"].to_numpy()
+    entries = {d: tuple(tag_of(t) for t in meta["entries"][d]) for d in dims}
+    codes = {d: _codes(table[f"tag:{d}"], meta["entries"][d]) for d in dims}
+    if CATEGORY in codes:
+        entries[CATEGORY] = (*entries[CATEGORY], TEMPLATE)
+        codes[CATEGORY] = np.where(~asks & (codes[CATEGORY] < 0), np.int8(len(entries[CATEGORY]) - 1), codes[CATEGORY]).astype(np.int8)
+    groups = table["group"].unify_dictionaries().combine_chunks()
+    nowhere = np.array([g == "" for g in groups.dictionary.to_pylist()] + [True])
+    group = groups.indices.fill_null(-1).to_numpy().astype(np.int32)
+    return Datastore(
+        name=name or str(meta["source"].get("file", "")) or folder.name[:12],
+        digest=meta["digest"],
+        folder=folder,
+        root=root,
+        meta=meta,
+        dims=tuple(dims),
+        entries=entries,
+        codes=codes,
+        group=np.where(nowhere[group], -1, group).astype(np.int32),
+        copy_of=table["copy_of"].to_numpy(),
+        asks=asks,
+    )
+
+
+def _codes(column: pa.ChunkedArray, entries: Sequence[str]) -> npt.NDArray[np.int8]:
+    """(rows,) index into the entries, whatever dictionary each part of the column has."""
+    coded = column.unify_dictionaries().combine_chunks()
+    place = {e: i for i, e in enumerate(entries)}
+    to = np.array([place[e] for e in coded.dictionary.to_pylist()] + [-1], dtype=np.int8)
+    codes: npt.NDArray[np.int8] = to[coded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)]
+    return codes

@@ -1,0 +1,74 @@
+"""The files of an acquisition: one line of JSON a candidate, an item, an unfilled slice; the same bytes on every machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.acquisition.candidates import Candidate
+from core.acquisition.datastore import Datastore
+from core.digest import canonical_json
+from core.errors import InputError
+from core.evaluation.items import Item
+from core.operators.acquire import Acquired
+
+
+def retrieval_jsonl(acquired: Acquired) -> bytes:
+    """The candidates (dataset_retrieval.jsonl); paths as in the manifest, or below the folder of made images."""
+    return _lines(c.as_dict() for c in acquired.candidates)
+
+
+def bundle_jsonl(acquired: Acquired) -> bytes:
+    """The items (normalized_bundle.jsonl)."""
+    return _lines(i.as_dict() for i in acquired.items)
+
+
+def unfilled_jsonl(acquired: Acquired) -> bytes:
+    """The slices that stay without enough samples, each with the reason."""
+    return _lines(acquired.unfilled)
+
+
+def read_acquired(
+    retrieval: bytes, bundle: bytes, unfilled: bytes = b"", *, datastore: Datastore | None = None, media: Path | None = None
+) -> Acquired:
+    """What the three files tell.
+
+    Args:
+        retrieval: Candidates.
+        bundle: Items.
+        unfilled: Slices that lack samples.
+        datastore: Where the found media lie.
+        media: Folder of made images.
+
+    Raises:
+        InputError: A line is none of these.
+    """
+    try:
+        candidates = tuple(_candidate(x) for x in _read(retrieval))
+        roots = {"datastore": datastore.root if datastore else None, "synthetic": media}
+        items = tuple(_item(x, roots) for x in _read(bundle))
+        left = tuple(_read(unfilled))
+    except (ValueError, TypeError, KeyError, AttributeError) as e:
+        raise InputError(f"The files of an acquisition cannot be read: {e}.") from e
+    return Acquired(candidates, items, left, {"candidates": len(candidates), "items": len(items), "unfilled": len(left)})
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return "".join(f"{canonical_json(r)}\n" for r in rows).encode()
+
+
+def _read(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in data.decode().splitlines() if line.strip()]
+
+
+def _candidate(x: dict[str, Any]) -> Candidate:
+    tags = {d: tuple(t) if isinstance(t, list) else t for d, t in x["tags"].items()}
+    return Candidate(**{k: v for k, v in x.items() if k != "realised"} | {"tags": tags, "options": tuple(x["options"])})
+
+
+def _item(x: dict[str, Any], roots: Mapping[str, Path | None]) -> Item:
+    lists = {k: tuple(x[k]) for k in ("images", "options", "image_sha256")}
+    root = roots.get(x["source"])
+    return Item(**x | lists, root=str(root) if root is not None else "")
