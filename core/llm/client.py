@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from core.llm.adapt import Change, adapt, bare
+from core.llm.download import checked_image, download
 from core.llm.endpoint import Endpoint, Profile
 from core.llm.failures import body_text, model_error
 from core.llm.loop import wait_for
@@ -166,11 +167,17 @@ class Client:
             coded = url.partition("base64,")[2]
         try:
             if isinstance(coded, str) and coded:
-                return base64.b64decode(coded, validate=True)
+                return checked_image(base64.b64decode(coded, validate=True))
+            if isinstance(url, str) and url:
+                async with asyncio.timeout(self.profile.timeout):
+                    return await download(url, self.endpoint)
+        except TimeoutError:
+            raise ModelError("The image did not come in time.", "timeout") from None
+        except ModelError as e:
+            raise self._hidden(e) from None
         except binascii.Error:
             pass
-        told = "an address instead of the image; only images inside the answer are taken" if url else "no image"
-        raise ModelError(f"The server answered with {told}.", "unreadable")
+        raise ModelError("The server answered with no image.", "unreadable")
 
     async def _models(self) -> tuple[str, ...]:
         async def get(_: Mapping[str, Any]) -> Any:
