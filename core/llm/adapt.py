@@ -85,7 +85,8 @@ def tools_are_off(text: str) -> bool:
 
 def _rules(profile: Profile, body: Mapping[str, Any]) -> list[_Rule]:
     other = "max_completion_tokens" if profile.limit_field == "max_tokens" else "max_tokens"
-    form = body.get("response_format") or {}
+    asked = body.get("response_format")
+    form = asked if isinstance(asked, Mapping) else {}  # images are asked for in a format that is a word
     kind = str(form.get("type", ""))
     strict = any(t.get("function", {}).get("strict") for t in body.get("tools", ())) or form.get("json_schema", {}).get("strict", False)
     system = any(m.get("role") == "system" for m in body.get("messages", ()))
@@ -105,6 +106,13 @@ def _rules(profile: Profile, body: Mapping[str, Any]) -> list[_Rule]:
             bool(strict),
             {"strict": False},
             "Sent without strict: the server refused it.",
+        ),
+        _Rule(
+            "image_format",
+            r"response_format|b64_json",
+            isinstance(asked, str),
+            {"image_format": False},
+            "Images are asked for without response_format: the server refused it.",
         ),
         without("temperature"),
         without("seed"),
