@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from core.controller.plan import MAX_STEPS, InOdd, Op, OutOfOdd, Plan, Step, Triage, Values
+from core.controller.plan import MAX_STEPS, Acquire, InOdd, Op, OutOfOdd, Plan, Step, Triage, Values
 from core.errors import Problem
 from core.odd import Dimension, Odd
 from core.seed_table.values import normal
@@ -64,10 +64,13 @@ def ordered(plan: Plan) -> Plan:
 def only_asked(plan: Plan, asked: Collection[str]) -> Plan:
     """The same plan without paid steps that the question does not ask for; each is offered in a note instead.
 
+    Images are made only if they are asked for.
+
     Args:
         plan: Any plan.
         asked: Of "acquire", "synthesis", "evaluate"; synthesis asks for samples too, and evaluating needs some.
     """
+    plan = _found_only(plan) if "synthesis" not in asked else plan
     allowed = {"evaluate"} & set(asked) | ({"acquire"} if set(asked) & {"acquire", "synthesis", "evaluate"} else set())
     out = [s for s in plan.steps if s.op in PAID and s.op not in allowed]
     if not out:
@@ -75,6 +78,16 @@ def only_asked(plan: Plan, asked: Collection[str]) -> Plan:
     words = {"acquire": "finding or making samples", "evaluate": "running the model under test"}
     note = f"Offered, not asked for: {' and '.join(dict.fromkeys(words[s.op] for s in out))}."
     steps = tuple(s for s in plan.steps if s not in out)
+    return plan.model_copy(update={"steps": steps, "notes": _once([*plan.notes, note])})
+
+
+def _found_only(plan: Plan) -> Plan:
+    """The same plan with samples from the datastore only, where it would have had images made."""
+    made = [s for s in plan.steps if isinstance(s, Acquire) and s.source != "datastore"]
+    if not made:
+        return plan
+    steps = tuple(s.model_copy(update={"source": "datastore"}) if s in made else s for s in plan.steps)
+    note = "Samples come from the datastore only: images to be made were not asked for."
     return plan.model_copy(update={"steps": steps, "notes": _once([*plan.notes, note])})
 
 

@@ -121,6 +121,12 @@ class Client:
         """
         return wait_for(self._models())
 
+    def adopt(self, profile: Profile) -> None:
+        """Use another profile from now on, and tell it on as if a refusal had taught it."""
+        before = self.profile
+        self._learn(before, profile)
+        self._tell(before)
+
     def close(self) -> None:
         """Close the connections of the waiting calls."""
         wait_for(self.aclose())
@@ -146,7 +152,7 @@ class Client:
                 return await self._post("/chat/completions", made)
             return await collect(await self._post("/chat/completions", made, stream=True), on_text)
 
-        answer, adapted = await self._adapting(body, send)
+        answer, adapted = await self._adapting(body, send, ask.timeout)
         try:
             return read_reply(answer, ask, seconds=time.perf_counter() - start, adapted=adapted)
         except ModelError as e:
@@ -190,19 +196,22 @@ class Client:
             raise ModelError("The server lists no models; write the name of the model yourself.", "unreadable")
         return tuple(names)
 
-    async def _adapting(self, body: Callable[[Profile], dict[str, Any]], send: Callable[[Mapping[str, Any]], Any]) -> tuple[Any, list[str]]:
+    async def _adapting(
+        self, body: Callable[[Profile], dict[str, Any]], send: Callable[[Mapping[str, Any]], Any], limit: float | None = None
+    ) -> tuple[Any, list[str]]:
         """Send, leave out what is refused, send again; the profile is kept only if that led to an answer."""
         profile = start = self.profile
         rules, words = list[str](), list[str]()
+        seconds = min(profile.timeout, limit) if limit is not None else profile.timeout
         while True:
             made = body(profile)
             try:
-                async with asyncio.timeout(self.profile.timeout):
+                async with asyncio.timeout(seconds):
                     answer = await send(made)
             except Exception as e:
                 change = self._change(e, profile, made, rules)
                 if change is None:
-                    failure = e if isinstance(e, ModelError) else model_error(e, url=self.endpoint.base_url, timeout=self.profile.timeout)
+                    failure = e if isinstance(e, ModelError) else model_error(e, url=self.endpoint.base_url, timeout=seconds)
                     if failure is None:
                         raise
                     raise self._hidden(failure) from None

@@ -53,7 +53,7 @@ async def download(url: str, endpoint: Endpoint) -> bytes:
     Raises:
         ModelError: It may not be fetched, does not come, is too large, or is no image.
     """
-    import httpx
+    import httpx2 as httpx  # comes with the openai package
 
     if why := refused(url, endpoint):
         raise ModelError(f"The server answered with {why}.", "unreadable")

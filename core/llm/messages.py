@@ -22,6 +22,7 @@ class Ask:
         schema: JSON schema that the answer must follow, with its name, None for free text.
         temperature: None leaves it to the server.
         seed: None leaves it to the server.
+        timeout: Seconds at most, where less is left than the profile allows; None for the profile's.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -30,6 +31,7 @@ class Ask:
     schema: tuple[str, Mapping[str, Any]] | None = None
     temperature: float | None = 0.0
     seed: int | None = 0
+    timeout: float | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from core.errors import InputError, OddysseyError
 from core.llm.calls import CallLog, StoredCall, addresses
-from core.llm.endpoint import Endpoint
+from core.llm.endpoint import Endpoint, Profile
 from core.llm.messages import Ask, Failure, ModelError, Reply, Usage
 from core.llm.pace import Bucket, Budget, Gate, Limits, need_of
 
@@ -140,6 +140,10 @@ class Runner:
         """Close all connections."""
         for lane in self._lanes.values():
             await lane.close()
+
+    def learned(self) -> list[tuple[Endpoint, Profile]]:
+        """Endpoints whose servers refused something, each with the profile that it has now."""
+        return [(x.endpoint, c.profile) for x in self._lanes.values() for c in x.clients[:1] if c.profile != x.endpoint.profile]
 
     async def ask(self, lane: Lane, key: str, make: Make) -> StoredCall:
         """The answer to a call, kept or new; the same call asked for twice at once is sent once.

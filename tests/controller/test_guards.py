@@ -188,7 +188,15 @@ def test_paid_steps_move_behind_what_they_need(ops, right):
     ],
 )
 def test_paid_steps_stay_only_where_they_are_asked_for(asked, left):
-    made = only_asked(plan(InOdd(), Acquire(), Evaluate()), asked)
+    made = only_asked(plan(InOdd(), Acquire(source="datastore"), Evaluate()), asked)
     assert [s.op for s in made.steps] == left
     assert bool(made.notes) == (len(left) < 3)
     assert all(n.startswith("Offered, not asked for") for n in made.notes)
+
+
+def test_images_are_made_only_if_asked_for():
+    made = only_asked(plan(InOdd(), Acquire(source="synthesis", per_slice=2)), {"acquire"})
+    assert made.steps[1] == Acquire(source="datastore", per_slice=2)
+    assert made.notes == ("Samples come from the datastore only: images to be made were not asked for.",)
+    kept = plan(InOdd(), Acquire())
+    assert only_asked(kept, {"acquire", "synthesis"}) == kept
