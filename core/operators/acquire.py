@@ -317,7 +317,7 @@ class _Maker:
         out: list[tuple[Candidate, Item | None]] = []
         for k in range(count):
             try:
-                candidate = synthesize(self.odd, requested, k, self.client, self.media)
+                candidate = synthesize(self.odd, requested, k, self.client, self.media, questions=doc)
             except OddysseyError as e:
                 return out, f"; an image could not be made: {str(e).splitlines()[0].rstrip('.')}"
             out.append(self._settle(candidate, requested, doc))
