@@ -204,7 +204,7 @@ def _table(
     tags: dict[str, Tags],
 ) -> tuple[pa.Table, list[str]]:
     at, notes = pa.array(kept), []
-    constants: dict[str, str] = {**plan.constants}
+    constants: dict[str, str] = {str(f): text for f, text in plan.constants.items()}
     out: dict[str, pa.Array] = {"row": pa.array(np.arange(kept.size, dtype=np.int32)), "id": ids.take(at)}
     for name in ("path", "caption", "question"):
         out[name] = _texts(fields.get(name), rows, constants.get(name, "")).take(at)
