@@ -16,6 +16,7 @@ from core import operators
 from core.cli import options as o
 from core.cli.benchmark import compare
 from core.cli.campaign import campaign
+from core.cli.evaluate import evaluate, judge
 from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
 from core.errors import InputError, OddysseyError
@@ -26,6 +27,8 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, help="What to test next, and why."
 )
 app.command()(o.reads_table(compare, optional=True))
+app.command()(evaluate)
+app.command()(judge)
 app.add_typer(campaign, name="campaign")
 
 

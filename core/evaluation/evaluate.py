@@ -4,131 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from core.digest import canonical_json, sha256_json
+from core.digest import sha256_json
 from core.errors import InputError
-from core.evaluation.choices import LETTERS, read_choice
+from core.evaluation.choices import read_choice
 from core.evaluation.images import data_url, read_image, sha_of
 from core.evaluation.items import Item, Result, ScoredBy, Status
+from core.evaluation.job import Event, Job, Outcome, flaw_of, model_key, unique
 from core.evaluation.parse import read_verdict, without_reasoning
 from core.evaluation.prompts import Prompts, load_prompts
-from core.evaluation.rows import result_of, row_of
-from core.llm import Ask, Endpoint, Usage
+from core.evaluation.rows import result_of, row_of, same_result
+from core.llm import Ask, Usage
 from core.llm.calls import StoredCall, call_key
-from core.llm.pace import Limits
+from core.llm.connections import learn
 from core.llm.runner import Lane, Runner, StoppedError
 from core.storage.calls import Journal
 from core.storage.evaluation import ResultRow
 from core.storage.store import Store
-
-STATUSES: tuple[Status, ...] = ("scored", "unscored", "failed", "blocked")
-
-
-@dataclass(frozen=True)
-class Decode:
-    """Parameters of decoding; part of the key of a call.
-
-    Attributes:
-        model_tokens: Limit of an answer of the model under test, its reasoning included.
-        judge_tokens: Limit of an answer of the judge.
-        temperature, seed: Of both.
-    """
-
-    model_tokens: int = 1_024
-    judge_tokens: int = 1_024
-    temperature: float = 0.0
-    seed: int = 0
-
-    def of(self, who: Literal["model", "judge"]) -> dict[str, Any]:
-        """The parameters of one side, JSON-ready."""
-        tokens = self.model_tokens if who == "model" else self.judge_tokens
-        return {"max_tokens": tokens, "temperature": self.temperature, "seed": self.seed}
-
-
-@dataclass(frozen=True)
-class Event:
-    """How far an evaluation is.
-
-    Attributes:
-        done, total: Items.
-        counts: Items by status.
-        in_flight: Calls on their way.
-        concurrency: Calls that may be on their way to the model under test.
-        calls, cached, repeated: Calls sent, answers found, calls sent again since a process was ended in the middle of them.
-        usage: Tokens.
-        cost: None where no price is named.
-        last: The result that came last.
-    """
-
-    done: int
-    total: int
-    counts: Mapping[str, int]
-    in_flight: int
-    concurrency: int
-    calls: int
-    cached: int
-    repeated: int
-    usage: Usage
-    cost: float | None
-    last: Result | None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an evaluation came to.
-
-    Attributes:
-        results: One per item that was finished, in the order of the items.
-        duplicates: Items left out as they stood there twice.
-        stopped: Why it did not come to its end, "" if it did.
-        why: Kind of that reason.
-        calls, cached, repeated, retries: Of calls, see `Event`; retries after failures.
-        waited: Seconds that servers asked to wait.
-        adapted: Parameters that a server refused, in words.
-        usage, cost: Of this run alone; what was found costs nothing again.
-    """
-
-    results: tuple[Result, ...]
-    duplicates: int
-    stopped: str
-    why: str
-    calls: int
-    cached: int
-    repeated: int
-    retries: int
-    waited: float
-    adapted: tuple[str, ...]
-    usage: Usage
-    cost: float | None
-
-
-@dataclass(frozen=True)
-class Job:
-    """What to evaluate, with whom.
-
-    Attributes:
-        run_id: Results are kept under it.
-        items: Questions.
-        model: Under test; None if the answers are there already.
-        judge: None leaves unscored what the shortcut cannot read.
-        answers: Answers by item that were given elsewhere.
-        root: Folder of relative paths of images.
-        limits: Pace and budget.
-        decode: Parameters of decoding.
-    """
-
-    run_id: str
-    items: Sequence[Item]
-    model: Endpoint | None
-    judge: Endpoint | None
-    answers: Mapping[str, str] = field(default_factory=dict)
-    root: Path | None = None
-    limits: Limits = field(default_factory=Limits)
-    decode: Decode = Decode()
 
 
 def evaluate_job(
@@ -144,7 +40,7 @@ def evaluate_job(
     Raises:
         InputError: One id names two different items, or the cost is capped where no price is named.
     """
-    items, duplicates = _unique(job.items)
+    items, duplicates = unique(job.items)
     with store.calls.journal() as journal:
         work = _Work(store, job, items, journal, observe, cancel, pause)
         return _in_own_loop(lambda: work.run(duplicates))
@@ -163,13 +59,13 @@ class _Work:
         cancel: Callable[[], bool] | None,
         pause: Callable[[], bool] | None,
     ) -> None:
-        self.job, self.items, self.journal, self.observe = job, items, journal, observe
+        self.store, self.job, self.items, self.journal, self.observe = store, job, items, journal, observe
         self.prompts: Prompts = load_prompts()
         self.runner = Runner(journal, job.limits, cancel=cancel, pause=pause)
         self.known: dict[str, ResultRow] = {r.item_id: r for r in store.results.rows(job.run_id)}
         self.done: dict[str, Result] = {}
         self.counts: Counter[str] = Counter()
-        self.shas: dict[str, str] = {}
+        self.shas: dict[tuple[str, str], str] = {}
 
     async def run(self, duplicates: int) -> Outcome:
         """All items."""
@@ -187,6 +83,8 @@ class _Work:
                 w.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
             await self.runner.close()
+            for endpoint, profile in self.runner.learned():
+                learn(self.store, endpoint, profile)
         stop, tally, budget = self.runner.stopped, self.runner.tally, self.runner.budget
         results = tuple(self.done[i.id] for i in self.items if i.id in self.done)
         if len(results) == len(self.items):
@@ -273,7 +171,7 @@ class _Work:
         old = self.known.get(result.item.id)
         if old is not None and old.scored_by == "person":
             return result_of(old)
-        if old is None or canonical_json(dict(old.detail)) != canonical_json(result.as_dict()):
+        if old is None or not same_result(old, result):
             row = row_of(self.job.run_id, result, version=0 if old is None else old.version + 1)
             await asyncio.wrap_future(self.journal.append(row.row()))
         return result
@@ -284,7 +182,8 @@ class _Work:
         return await self.runner.ask(lane, key, make)
 
     async def _request(self, item: Item, shas: Sequence[str]) -> Ask:
-        urls = [await asyncio.to_thread(self._data_url, name, sha) for name, sha in zip(item.images, shas, strict=True)]
+        root = self._root(item)
+        urls = [await asyncio.to_thread(_data_url, name, sha, root) for name, sha in zip(item.images, shas, strict=True)]
         d = self.job.decode
         return Ask(self.prompts.ask_model(item, urls), d.model_tokens, temperature=d.temperature, seed=d.seed)
 
@@ -297,11 +196,8 @@ class _Work:
         content = {"messages": self.prompts.ask_judge(item, response, again)}
         return call_key(self.job.judge, "judge", self.prompts.judge_sha, content, [], self.job.decode.of("judge"))
 
-    def _data_url(self, name: str, sha: str) -> str:
-        data = read_image(name, self.job.root)
-        if sha_of(data) != sha:
-            raise InputError(f'The image "{name}" is not the one that was acquired: its content has changed.')
-        return data_url(data, name)
+    def _root(self, item: Item) -> Path | None:
+        return Path(item.root) if item.root else self.job.root
 
     async def _sha(self, item: Item, i: int) -> str:
         """Content hash of an image: as it is known, else read once."""
@@ -309,10 +205,11 @@ class _Work:
         known = item.image_sha256[i] if i < len(item.image_sha256) else ""
         if known:
             return known
-        if name not in self.shas:
+        place = (item.root, name)
+        if place not in self.shas:
             self.runner.check()
-            self.shas[name] = sha_of(await asyncio.to_thread(read_image, name, self.job.root))
-        return self.shas[name]
+            self.shas[place] = sha_of(await asyncio.to_thread(read_image, name, self._root(item)))
+        return self.shas[place]
 
     def _cost(self) -> float | None:
         ends = [e for e in (self.job.model, self.job.judge) if e is not None]
@@ -330,42 +227,11 @@ class _Work:
         )
 
 
-def model_key(model: Endpoint, prompts: Prompts, item: Item, shas: Sequence[str], decode: Decode) -> str:
-    """Key of the call to the model under test for an item."""
-    content = {"question": item.question, "options": list(item.options)}
-    return call_key(model, "vlm", prompts.model_sha, content, shas, decode.of("model"))
-
-
-def flaw_of(item: Item) -> str:
-    """Why an item cannot be evaluated, "" if it can."""
-    if not item.question.strip():
-        return "it has no question"
-    if not item.answer.strip():
-        return "it has no right answer"
-    if item.qa_type == "MCQ" and len(item.options) < 2:
-        return "a multiple-choice question needs at least two options"
-    if len(item.options) > len(LETTERS):
-        return f"it has {len(item.options)} options; at most {len(LETTERS)} can be lettered"
-    if item.options and item.answer not in tuple(LETTERS[: len(item.options)]):
-        return f'its right answer "{item.answer[:40]}" is not the letter of an option'
-    return ""
-
-
-def _unique(items: Sequence[Item]) -> tuple[list[Item], int]:
-    """Items without exact repeats, and how many there were.
-
-    Raises:
-        InputError: One id names two different items.
-    """
-    found: dict[str, Item] = {}
-    repeats = 0
-    for item in items:
-        other = found.setdefault(item.id, item)
-        if other is not item:
-            if other != item:
-                raise InputError(f'Two different items are called "{item.id[:80]}"; every item needs an id of its own.')
-            repeats += 1
-    return list(found.values()), repeats
+def _data_url(name: str, sha: str, root: Path | None) -> str:
+    data = read_image(name, root)
+    if sha_of(data) != sha:
+        raise InputError(f'The image "{name}" is not the one that was acquired: its content has changed.')
+    return data_url(data, name)
 
 
 def _no_key(item: Item) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from core.digest import canonical_json
 from core.errors import InputError
 from core.evaluation.items import Item, Result
 from core.storage.evaluation import ResultRow
@@ -36,6 +37,11 @@ def row_of(run_id: str, result: Result, *, version: int = 0, who: str = "", why:
 def result_of(row: ResultRow) -> Result:
     """The result of a row."""
     return read_result(row.detail)
+
+
+def same_result(row: ResultRow, result: Result) -> bool:
+    """Whether a row says what a result says."""
+    return canonical_json(dict(row.detail)) == canonical_json(result.as_dict())
 
 
 def read_result(data: Mapping[str, Any]) -> Result:

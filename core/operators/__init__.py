@@ -21,6 +21,7 @@ from core.operators.campaign import (
 )
 from core.operators.compare import Comparison, SidePair, compare
 from core.operators.evaluate import Estimate, Evaluated, estimate, evaluate, override, results_of, withdraw_override
+from core.operators.evaluation_files import cells_csv, results_jsonl, write_evaluation
 from core.operators.export import as_csv, as_json, as_manifest, as_object, as_parquet, columns, format_of, rows, triage_object, write
 from core.operators.fixes import ADD, LEAVE_OUT, Decided, Fix, decide, fixes, rejected_rows, undecided
 from core.operators.footage import (
@@ -34,6 +35,7 @@ from core.operators.footage import (
     read_manifest,
 )
 from core.operators.imports import ImportChoices, begin_import, default_models, is_demo, odd_of, prepared_for, propose
+from core.operators.judge import ImportedRun, import_results
 from core.operators.rank import DEFAULT_TOP, RankResult, rank, similarity_for, versions
 from core.operators.results import Counting, Moved, Shift, count_results, counting, moved, table_from_results, undo_results
 from core.operators.sides import Side, align, prepare_pair, reading_notes, saved_side, side_of, split_sides
@@ -64,6 +66,7 @@ __all__ = [
     "Evaluated",
     "Fix",
     "ImportChoices",
+    "ImportedRun",
     "Moved",
     "Prepared",
     "RankResult",
@@ -91,6 +94,7 @@ __all__ = [
     "campaign_object",
     "campaign_openscenario",
     "campaign_sheet",
+    "cells_csv",
     "check",
     "columns",
     "compare",
@@ -106,6 +110,7 @@ __all__ = [
     "fixes",
     "format_of",
     "import_manifest",
+    "import_results",
     "is_demo",
     "load_demo",
     "load_demo_datastore",
@@ -126,6 +131,7 @@ __all__ = [
     "read_manifest",
     "reading_notes",
     "rejected_rows",
+    "results_jsonl",
     "results_of",
     "retrieval_jsonl",
     "rows",
@@ -149,4 +155,5 @@ __all__ = [
     "withdraw_override",
     "write",
     "write_campaign",
+    "write_evaluation",
 ]

@@ -215,7 +215,7 @@ def evaluate(
         InputError: The run holds results of another model, two items share an id, or the cost is capped without a price.
     """
     limits, decode, prompts = limits or Limits(), decode or Decode(), load_prompts()
-    about = _about(items, vlm, judge, decode)
+    about = about_run(items, vlm, judge, decode)
     store.results.begin(run_id, vlm.name, judge.name if judge is not None else "", about, who)
 
     def observe(event: Event) -> None:
@@ -311,8 +311,8 @@ def withdraw_override(store: Store, run_id: str, item_id: str, *, who: str) -> R
     return result
 
 
-def _about(items: Sequence[Item], vlm: Endpoint | None, judge: Endpoint | None, decode: Decode) -> dict[str, Any]:
-    """What a run rests on."""
+def about_run(items: Sequence[Item], vlm: Endpoint | None, judge: Endpoint | None, decode: Decode) -> dict[str, Any]:
+    """What a run rests on, JSON-ready."""
     prompts = load_prompts()
     return {
         "model": _named(vlm),
@@ -332,15 +332,16 @@ def _named(endpoint: Endpoint | None) -> dict[str, Any] | None:
 def _warnings(vlm: Endpoint, judge: Endpoint | None) -> tuple[str, ...]:
     if judge is None:
         return ("No judge is set: open questions, and answers that name no option clearly, stay unscored.",)
+    borrowed = f"No judge of its own is set: the {judge.borrowed} endpoint, {judge.name}, judges." if judge.borrowed else ""
     if (judge.model, host_of(judge)) == (vlm.model, host_of(vlm)):
-        return ("The judge is the model under test: it judges itself, which flatters it.",)
-    return ()
+        return (*filter(None, [borrowed]), "The judge is the model under test: it judges itself, which flatters it.")
+    return (borrowed,) if borrowed else ()
 
 
 def _shas(item: Item, root: Path | None) -> list[str] | None:
     """Content hashes of the images of an item, None where one cannot be read."""
     try:
-        given = [*item.image_sha256, *("" for _ in item.images)]
-        return [sha or sha_of(read_image(name, root)) for name, sha in zip(item.images, given, strict=False)]
+        given, start = [*item.image_sha256, *("" for _ in item.images)], Path(item.root) if item.root else root
+        return [sha or sha_of(read_image(name, start)) for name, sha in zip(item.images, given, strict=False)]
     except InputError:
         return None
