@@ -92,7 +92,10 @@ FINER = {
     "cloudy": "overcast",
     "intersection": "intersection_signalized",
 }
-SEVERAL = {"rainy": "rainy|foggy", "night": "dusk|night", "city_downtown": "city_downtown|city_suburbs", "wet": "wet|snow"}
+SEVERAL = {
+    "rainy": "rainy|foggy", "night": "dusk|night", "day": "day|dusk", "city_downtown": "city_downtown|city_suburbs", "wet": "wet|snow",
+    "sparse": "sparse|dense",
+}  # fmt: skip
 STRANGE = {"environment": "underpass", "weather_visibility": "murky", "road_condition": "half dry", "time": "evening news"}
 WRONG = {
     "cloudy": "clear",
@@ -151,23 +154,22 @@ def open_question(category: str, v: Values) -> tuple[str, str]:
     return "Tell the weather and the time of day.", f"{WORDS[v['weather_visibility']].capitalize()}, {light}."
 
 
-def flawed(v: Values, rng: random.Random) -> dict[str, str]:
-    """The tags of a picture, as people would have given them."""
-    tags, lot = dict(v), rng.random()
-    dims = list(DIMS)
+FLAWS = ("none", "missing", "none", "several", "synonym", "missing", "none", "finer", "wrong", "strange")
+"""Of the tags of the clips of the mixture, in turn."""
+
+
+def flawed(v: Values, flaw: str, rng: random.Random) -> dict[str, str]:
+    """The tags of a clip, as people might have given them."""
+    tags, dims = dict(v), list(DIMS)
     rng.shuffle(dims)
-    if lot < 0.18:
-        for d in dims[: rng.choice((1, 1, 2))]:
-            tags[d] = ""
-        return tags
-    for limit, table in ((0.32, SEVERAL), (0.42, SYNONYMS), (0.50, FINER), (0.58, WRONG)):
-        if lot < limit:
-            d = next((d for d in dims if tags[d] in table), "")
-            return tags | ({d: table[tags[d]]} if d else {})
-    if lot < 0.64:
+    if flaw == "missing":
+        return tags | dict.fromkeys(dims[: rng.choice((1, 1, 2))], "")
+    if flaw == "strange":
         d = next(d for d in dims if d in STRANGE)
         return tags | {d: STRANGE[d]}
-    return tags
+    table = {"several": SEVERAL, "synonym": SYNONYMS, "finer": FINER, "wrong": WRONG}.get(flaw, {})
+    d = next((d for d in dims if tags[d] in table), "")
+    return tags | ({d: table[tags[d]]} if d else {})
 
 
 def rows() -> list[tuple[dict[str, str], dict[str, str], int, int]]:
@@ -187,7 +189,7 @@ def rows() -> list[tuple[dict[str, str], dict[str, str], int, int]]:
         mixed, says = says.startswith("~"), says.removeprefix("~")
         if mixed and v["environment"] == "city_downtown" and rng.random() < 0.6:
             v = v | {"road_users_present": "pedestrians"}
-        tags = flawed(v, rng) if mixed else dict(v)
+        tags = flawed(v, FLAWS[clip % len(FLAWS)], rng) if mixed else dict(v)
         if says.startswith("-"):
             tags[says[1:]] = ""
         for frame in range(frames):

@@ -53,7 +53,9 @@ class Paid:
         """Take what a step left in the record."""
         if op == "acquire":
             self.acquired = operators.read_acquired(
-                self.record.read(rec.RETRIEVAL), self.record.read(rec.BUNDLE), self.record.read(rec.UNFILLED)
+                *(self.record.read(n) for n in (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)),
+                datastore=self.ctx.datastore,
+                media=self.ctx.settings.media,
             )
         else:
             self.evaluated = operators.read_evaluated(self.record.read(rec.RESULTS))

@@ -142,7 +142,7 @@ class _Again:
         self.acquired = kept
         wanted = self.record.context()["datastore"]
         names = (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)
-        datastore = self.datastore or (self.ctx.store.datastores.find(wanted["digest"]) if wanted else None)
+        datastore = self.datastore or (operators.find_datastore(self.ctx.store, wanted["digest"]) if wanted else None)
         if wanted and (datastore is None or datastore.digest != wanted["digest"]):
             why = f'the footage "{wanted["name"]}" ({wanted["digest"][:12]}) is not in this workspace'
             return [Check(n, "not replayed", why) for n in names]

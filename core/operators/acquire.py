@@ -320,16 +320,14 @@ class _Maker:
                 candidate = synthesize(self.odd, requested, k, self.client, self.media, questions=doc)
             except OddysseyError as e:
                 return out, f"; an image could not be made: {str(e).splitlines()[0].rstrip('.')}"
-            out.append(self._settle(candidate, requested, doc))
+            out.append(self._settle(candidate))
         return out, ""
 
-    def _settle(self, candidate: Candidate, requested: Mapping[str, str], doc: QuestionsDoc) -> tuple[Candidate, Item | None]:
-        """A made candidate with a question on what it is meant to show, and its path below the folder of made images."""
+    def _settle(self, candidate: Candidate) -> tuple[Candidate, Item | None]:
+        """A made candidate with its path below the folder of made images, so that it says the same on every machine."""
         path = Path(candidate.path)
         if path.is_absolute() and path.is_relative_to(self.media):
             candidate = replace(candidate, path=path.relative_to(self.media).as_posix())
-        if not candidate.question and CATEGORY in requested:
-            candidate = replace(candidate, **_template(self.odd, requested, requested[CATEGORY], candidate.id, doc))
         return candidate, item_of(candidate, self.media)
 
     def close(self) -> None:
