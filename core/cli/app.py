@@ -19,6 +19,7 @@ from core.cli.campaign import campaign
 from core.cli.evaluate import evaluate, judge
 from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
+from core.cli.tag import tag
 from core.errors import InputError, OddysseyError
 from core.scoring import Search, candidate_space
 from core.seed_table import CheckReport
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.command()(o.reads_table(compare, optional=True))
 app.command()(evaluate)
 app.command()(judge)
+app.command()(tag)
 app.add_typer(campaign, name="campaign")
 
 

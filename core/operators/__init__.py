@@ -1,5 +1,7 @@
 """What the product does, as functions: pages, controller and command line call these and nothing below them."""
 
+from core.acquisition.media import MediaList, read_media
+from core.acquisition.verification import VerificationReport
 from core.operators.acquire import Acquired, acquire
 from core.operators.acquire_files import bundle_jsonl, read_acquired, retrieval_jsonl, unfilled_jsonl
 from core.operators.agree import compare_modes
@@ -40,7 +42,19 @@ from core.operators.rank import DEFAULT_TOP, RankResult, rank, similarity_for, v
 from core.operators.results import Counting, Moved, Shift, count_results, counting, moved, table_from_results, undo_results
 from core.operators.sides import Side, align, prepare_pair, reading_notes, saved_side, side_of, split_sides
 from core.operators.suite import SuiteResult, split_suite, suite
+from core.operators.synthesize import SynthesisPlan, plan_synthesis
 from core.operators.table import ROLES, Prepared, check, load_odd, prepare
+from core.operators.tag import TaggedMedia, TagResult, check_tag_file, tag, tag_rows, write_tags
+from core.operators.verify import (
+    answers_csv,
+    apply_confirmations,
+    confirm,
+    draw_queue,
+    queue_items,
+    tags_about,
+    verification_object,
+    verification_report,
+)
 from core.operators.workspace import DEMO_TABLE, load_demo, load_demo_oracle, save_table, source_of
 from core.scoring.triage import Triage, triage
 from core.seed_table import open_table
@@ -67,6 +81,7 @@ __all__ = [
     "Fix",
     "ImportChoices",
     "ImportedRun",
+    "MediaList",
     "Moved",
     "Prepared",
     "RankResult",
@@ -76,9 +91,15 @@ __all__ = [
     "Side",
     "SidePair",
     "SuiteResult",
+    "SynthesisPlan",
+    "TagResult",
+    "TaggedMedia",
     "Triage",
+    "VerificationReport",
     "acquire",
     "align",
+    "answers_csv",
+    "apply_confirmations",
     "as_csv",
     "as_json",
     "as_manifest",
@@ -96,14 +117,17 @@ __all__ = [
     "campaign_sheet",
     "cells_csv",
     "check",
+    "check_tag_file",
     "columns",
     "compare",
     "compare_modes",
+    "confirm",
     "count_results",
     "counting",
     "datastore_of",
     "decide",
     "default_models",
+    "draw_queue",
     "estimate",
     "evaluate",
     "find_datastore",
@@ -122,13 +146,16 @@ __all__ = [
     "open_table",
     "override",
     "plan_campaign",
+    "plan_synthesis",
     "prepare",
     "prepare_pair",
     "prepared_for",
     "propose",
+    "queue_items",
     "rank",
     "read_acquired",
     "read_manifest",
+    "read_media",
     "reading_notes",
     "rejected_rows",
     "results_jsonl",
@@ -146,14 +173,20 @@ __all__ = [
     "suite",
     "suite_csv",
     "table_from_results",
+    "tag",
+    "tag_rows",
+    "tags_about",
     "triage",
     "triage_object",
     "undecided",
     "undo_results",
     "unfilled_jsonl",
+    "verification_object",
+    "verification_report",
     "versions",
     "withdraw_override",
     "write",
     "write_campaign",
     "write_evaluation",
+    "write_tags",
 ]

@@ -181,6 +181,16 @@ def tag(
     )
 
 
+def check_tag_file(path: Path) -> None:
+    """Refuse the name of a file that `write_tags` cannot write.
+
+    Raises:
+        InputError: Its ending is no known format.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f'"{path.name}": a manifest of tags is written as {" or ".join(FORMATS)}.')
+
+
 def write_tags(result: TagResult, path: Path) -> list[Path]:
     """Write the tags as a manifest that can be imported, CSV or JSON Lines, and how they were made beside it as NAME.manifest.json.
 
@@ -191,8 +201,7 @@ def write_tags(result: TagResult, path: Path) -> list[Path]:
     Raises:
         InputError: The ending is another one, or the place cannot be written.
     """
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f'"{path.name}": a manifest of tags is written as {" or ".join(FORMATS)}.')
+    check_tag_file(path)
     columns, rows = tag_rows(result, path.parent)
     out = io.StringIO()
     if path.suffix.lower() == ".csv":
