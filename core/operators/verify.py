@@ -74,7 +74,7 @@ def draw_queue(
     told = dict(source.manifest) if isinstance(source, TagResult) else {}
     manifest = {
         "source": {**told, **(what or {})},
-        "pool": len(pool),
+        "pool": sum(1 for x in pool if x.statements),
         "size": size,
         "seed": seed,
         "draw": "balanced over the values of each dimension, not in proportion to how often they come",
