@@ -53,7 +53,7 @@ def empty(ask: Ask) -> None:
 
 def more(ask: Ask) -> None:
     """All questions to begin with."""
-    with st.popover("More questions", key="starters"):
+    with st.popover("Examples", key="starters"):
         for k, (title, questions) in enumerate(STARTERS.items()):
             shell.note(title)
             for i, q in enumerate(questions):
@@ -63,7 +63,7 @@ def more(ask: Ask) -> None:
 
 def history(runs: Sequence[SavedRun], opened: str, open_run: Callable[[str], None], name: str) -> None:
     """The questions of one person, newest first, each with what came of it."""
-    with st.popover(f"Earlier questions ({len(runs):,})", key="history", disabled=not runs):
+    with st.popover(f"History ({len(runs):,})", key="history", disabled=not runs):
         shell.note(fill("Asked by {name}", name=name or who.NOBODY))
         for r in runs:
             if st.button(r.query, key=f"open-{r.id}", type="tertiary", disabled=r.id == opened):

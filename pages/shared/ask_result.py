@@ -123,10 +123,10 @@ def samples(record: Record, odd: Odd, title: Any) -> None:
     if found:
         chosen = sample_table(found, odd)
         if chosen is not None:
-            eval_sample.candidate(found[chosen], odd)
+            eval_sample.candidate(found[chosen], odd, record.folder.name)
     if unfilled:
         with st.expander(f"{len(unfilled):,} {'slice stays' if len(unfilled) == 1 else 'slices stay'} unfilled"):
-            lines = [[" · ".join(map(plain, u["slice"].values())), u["why"]] for u in unfilled]
+            lines = [[" · ".join(map(plain, u["slice"].values())), u["reason"]] for u in unfilled]
             shell.html(table(["Slice asked for", "Why"], lines))
 
 

@@ -23,6 +23,8 @@ from pages.shared.jobs import Job
 RUN = "run"
 """Query parameter that names the open run."""
 _PLANNER = "controller.planner"
+_PATIENCE = 0.6
+"""Seconds in which most runs are over, so that nothing flickers."""
 Planner = Literal["offline", "llm"]
 
 
@@ -76,8 +78,8 @@ def _key(run_id: str) -> tuple[str, str, str]:
     return ("ask", state.store().db.name, run_id)
 
 
-def ask(query: str, table: SavedTable, planned: Planned | None = None) -> None:
-    """Begin a run, name it in the address, and draw the page anew."""
+def ask(query: str, table: SavedTable, planned: Planned | None = None, page: str = "") -> None:
+    """Begin a run, name it in the address, and draw the page anew, or another one."""
     run = state.store().runs.begin(query.strip(), who.name(), table.id)
     ctx = context(table)
     by = planner() if planned is None else "offline"
@@ -85,7 +87,9 @@ def ask(query: str, table: SavedTable, planned: Planned | None = None) -> None:
     def work(job: Job) -> RunState:
         return executor.start(query, _with(ctx, job), controller=by, planned=planned, run=run, on_event=job.tell)
 
-    jobs.begin(_key(run.id), work)
+    jobs.begin(_key(run.id), work).finished.wait(_PATIENCE)
+    if page:
+        st.switch_page(page, query_params={RUN: run.id})
     open_run(run.id)
 
 
@@ -95,7 +99,8 @@ def go_on(saved: SavedRun, decisions: Mapping[int, Decision] | None = None) -> N
     if table is None:
         raise InputError("This run is of a file, not of a table of this workspace; go on with it on the command line.")
     ctx, chosen = context(table), dict(decisions or {})
-    jobs.begin(_key(saved.id), lambda job: executor.resume(saved, _with(ctx, job), chosen, on_event=job.tell))
+    job = jobs.begin(_key(saved.id), lambda job: executor.resume(saved, _with(ctx, job), chosen, on_event=job.tell))
+    job.finished.wait(_PATIENCE)
     st.rerun()
 
 

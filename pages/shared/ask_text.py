@@ -123,8 +123,7 @@ def summary(run: RunState) -> Text:
             f"Of {acquired.rows:,} candidates found, {int(c.get('valid', 0)):,} match every dimension, {int(c.get('partial', 0)):,} miss a "
             f"tag or are ambiguous, and {int(c.get('invalid', 0)):,} contradict the slice."
         )
-    terms = len(run.plan.unsupported_terms)
-    if terms:
-        parts.append("One term is not in the vocabulary." if terms == 1 else f"{terms} terms are not in the vocabulary.")
+    told = " ".join(run.plan.notes)
+    parts += [f'"{t}" is not in the vocabulary and was left out.' for t in run.plan.unsupported_terms if t not in told]
     parts += [f"{note.rstrip('.')}." for note in run.plan.notes]
     return join(parts, " ")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core.digest import sha256_json
 from core.llm import Connection, Endpoint, Probe, Role, endpoint_for, endpoints_for, probe
 from core.llm import connections as core_connections
 from core.llm.connections import connection_for
@@ -102,7 +103,7 @@ def test(connection: Connection, fixed: bool) -> Probe:
     """
     checked = core_connections.checked(connection)
     target = checked.endpoint(environment())
-    job = jobs.begin(("probe", state.store().db.name, checked), lambda job: probe(target, checked.role))
+    job = jobs.begin(("probe", state.store().db.name, sha256_json(checked.as_dict())), lambda job: probe(target, checked.role))
     job.finished.wait()
     if job.error is not None:
         raise job.error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import streamlit as st
 from markupsafe import Markup
 
+from core.controller.record import Record
+from core.errors import InputError, OddysseyError
+from core.evaluation.images import data_url, read_image
 from core.odd import Odd
 from core.plots import plain
 from pages.shared import shell, state
@@ -19,42 +23,61 @@ VERDICTS: dict[str, Tone] = {"valid": "done", "partial": "wait", "invalid": "ris
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def candidate(c: Mapping[str, Any], odd: Odd) -> None:
+def candidate(c: Mapping[str, Any], odd: Odd, run_id: str) -> None:
     """A candidate of acquisition, as a line of dataset_retrieval.jsonl."""
     with st.container(border=True, key="sample"):
         left, right = st.columns([0.44, 0.56], gap="medium")
         with left:
-            media([c["path"]] if c["path"] else [], c["source"])
+            media([c["path"]] if c["path"] else [], c["source"], roots(run_id))
             shell.note(origin(c))
         with right:
             question(c["question"], c["options"], c["answer"], c.get("qa_origin", ""))
             shell.html(beside(odd, c["requested"], c["tags"], c["fidelity"]))
 
 
-def media(paths: Sequence[str], source: str) -> None:
+def media(paths: Sequence[str], source: str, folders: Sequence[Path]) -> None:
     """The images of a sample, as far as they lie on this machine; nothing is fetched from elsewhere."""
     for i, path in enumerate(paths):
-        file = local(path)
-        if file is None:
-            where = "lies at another address and is not fetched" if "://" in path else "is not on this machine"
-            shell.empty(fill("The image {where}: {path}", where=where, path=Path(path).name or path))
+        picture = _picture(path, tuple(folders))
+        if picture is None:
+            where = (
+                "lies at another address and is not fetched"
+                if "://" in path
+                else "cannot be shown: it is not on this machine, or is no image"
+            )
+            shell.empty(fill("The image {path} {where}.", where=where, path=Path(path).name or path))
         else:
-            st.image(file.read_bytes(), width="stretch")
+            st.image(picture, width="stretch")
         if len(paths) > 1:
             shell.note(f"Image {i + 1} of {len(paths)}")
     if not paths:
         shell.empty("The manifest names no image for this sample.")
     if source == "synthetic":
-        shell.html(chip("made by an image model", "outline"))
+        shell.html(chip("made, not found", "outline"))
 
 
-def local(path: str) -> Path | None:
-    """The file of a sample, None if it is not on this machine."""
-    if "://" in path or not path:
-        return None
-    file = Path(path)
-    file = file if file.is_absolute() else state.settings().media / file
-    return file if file.is_file() else None
+def roots(run_id: str) -> tuple[Path, ...]:
+    """Folders in which the images of a run may lie: those of its footage first, then of images that were made."""
+    store = state.store()
+    first: list[Path] = []
+    try:
+        wanted = Record(store.runs.path(store.runs.get(run_id))).context()["datastore"]
+        found = store.datastores.find(wanted["digest"]) if wanted else None
+        first = [found.root] if found is not None and found.root else []
+    except OddysseyError:
+        pass  # a run of the command line has no record here
+    return (*first, *(x.root for x in store.datastores.list() if x.root and x.root not in first), state.settings().media)
+
+
+@st.cache_data(show_spinner=False, max_entries=200)
+def _picture(path: str, folders: tuple[Path, ...]) -> bytes | None:
+    """An image as it is given to models: read, checked to be one, and made smaller; None if there is none."""
+    for folder in folders or (Path(),):
+        try:
+            return base64.b64decode(data_url(read_image(path, folder), path).partition(",")[2])
+        except InputError:
+            continue
+    return None
 
 
 def origin(c: Mapping[str, Any]) -> Text:

@@ -28,6 +28,8 @@ ENTRIES: Sequence[Entry] = (
     Entry("", "pages/home.py", "Home", ":material/cached:"),
     Entry("Coverage", "pages/seed_tables.py", "Seed tables", ":material/table:"),
     Entry("Coverage", "pages/ranked_gaps.py", "Ranked gaps", ":material/grid_on:"),
+    Entry("Coverage", "pages/controller.py", "Controller", ":material/route:"),
+    Entry("Coverage", "pages/evaluation.py", "Acquire and evaluate", ":material/fact_check:"),
     Entry("Coverage", "pages/odd.py", "ODD", ":material/category:"),
     Entry("Coverage", "pages/triage.py", "Where it fails", ":material/trending_down:"),
     Entry("Coverage", "pages/benchmark.py", "Compare methods", ":material/compare_arrows:"),

@@ -79,6 +79,7 @@ def forward() -> None:
 def use_style() -> None:
     """Load the style sheet; the entry point calls it once a run."""
     st.html(STYLE)
+    st.html(f"<style>:root {{ color-scheme: {'dark' if dark() else 'light'}; }}</style>")
 
 
 def dark() -> bool:

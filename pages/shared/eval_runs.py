@@ -1,0 +1,178 @@
+"""Evaluations: what each came to, whether it goes on, and what can be done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from core import operators
+from core.controller.state import StepState
+from core.errors import InputError
+from core.operators import Evaluated
+from core.storage import EvaluationRun, SavedRun
+from pages.shared import ask_runs, shell, state
+from pages.shared.ask_runs import RUN, Live
+from pages.shared.markup import Markup, Text, Tone, bar, chip, code, fill, join, strong
+
+Stage = Literal["running", "paused", "interrupted", "waiting", "unfinished", "done"]
+CHIPS: dict[Stage, tuple[str, Tone]] = {
+    "running": ("running", "info"),
+    "paused": ("paused", "wait"),
+    "interrupted": ("interrupted", "wait"),
+    "waiting": ("waits for a confirmation", "wait"),
+    "unfinished": ("not finished", "wait"),
+    "done": ("done", "done"),
+}
+FIRST = 12
+"""Runs that are listed before the others are asked for."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One evaluation.
+
+    Attributes:
+        id: Of the run.
+        run: What is kept of the evaluation, None before its first call.
+        live: The question to the controller that it belongs to, None if it was started elsewhere.
+        stage: How far it is.
+        counts: Samples by status, with items and pending.
+    """
+
+    id: str
+    run: EvaluationRun | None
+    live: Live | None
+    stage: Stage
+    counts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """Samples in all."""
+        return self.counts.get("items", 0)
+
+    @property
+    def finished(self) -> int:
+        """Samples with a result, whatever it is."""
+        return sum(self.counts.get(k, 0) for k in ("scored", "unscored", "failed", "blocked"))
+
+
+def lines() -> tuple[Line, ...]:
+    """Every evaluation of the workspace and every one that waits, newest first."""
+    store = state.store()
+    kept = {r.run_id: r for r in store.results.runs()}
+    asked = {r.id: r for r in store.runs.list()}
+    waiting = [r for r in asked.values() if r.id not in kept and _step(r) is not None]
+    at = {**{k: r.at for k, r in kept.items()}, **{r.id: r.changed_at for r in waiting}}
+    return tuple(line(i, kept.get(i), asked.get(i)) for i in sorted(at, key=lambda i: (at[i], i), reverse=True))
+
+
+def _step(r: SavedRun) -> StepState | None:
+    """The evaluation of a run that has begun or waits."""
+    now = ask_runs.live(r).state
+    return next((s for s in now.steps if s.op == "evaluate" and s.status in ("waiting", "running")), None) if now else None
+
+
+def line(run_id: str, run: EvaluationRun | None, asked: SavedRun | None) -> Line:
+    """One evaluation as it stands."""
+    live = ask_runs.live(asked) if asked is not None else None
+    step = next((s for s in live.state.steps if s.op == "evaluate"), None) if live and live.state else None
+    counts = dict(results(run_id).counts) if run is not None else {}
+    if step is not None:
+        counts["items"] = max(counts.get("items", 0), step.rows or 0)
+    stage: Stage = "done" if not counts.get("pending") else "unfinished"
+    if live is not None and step is not None and step.status in ("waiting", "running"):
+        stage = "running" if live.busy else "interrupted" if step.status == "running" else "paused" if run is not None else "waiting"
+    return Line(run_id, run, live, stage, counts)
+
+
+def results(run_id: str) -> Evaluated:
+    """What a run came to, with the corrections of people."""
+    return operators.results_of(state.store(), run_id)
+
+
+def show(found: tuple[Line, ...], chosen: str) -> None:
+    """All evaluations with what can be done to each; those that run are looked at again and again."""
+    shell.section("Evaluations", f"{len(found):,}" if found else "")
+    if not found:
+        shell.empty("Evaluations stand here with their progress, errors and cost, once a model was asked about samples.")
+        return
+    every = len(found) > FIRST and st.toggle(f"Show all {len(found):,}", key="eval_all")
+    for x in found if every else found[:FIRST]:
+        with st.container(border=True, key=f"od-eval-{x.id}"):
+            if x.stage == "running":
+                running(x.id, chosen)
+            else:
+                one(x, chosen)
+
+
+@st.fragment(run_every=1.0)
+def running(run_id: str, chosen: str) -> None:
+    """A run that goes on; the page is drawn anew when it stops."""
+    store = state.store()
+    asked = store.runs.get(run_id)
+    kept = store.results.runs([run_id])
+    now = line(run_id, kept[0] if kept else None, asked)
+    if now.stage != "running":
+        st.rerun()
+    one(now, chosen)
+
+
+def one(x: Line, chosen: str) -> None:
+    """One evaluation: who, what, how far, at what cost; and its buttons."""
+    word, tone = CHIPS[x.stage]
+    marks = [chip(word, tone)] + ([chip("shown", "outline")] if x.id == chosen else [])
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(width="stretch"):
+            shell.html(Markup('<p class="od-note">{} {}<br>{}</p>').format(title(x), join(marks, " "), told(x)))
+            if x.total:
+                shell.html(bar(x.finished / x.total, "done" if x.stage == "done" else "info"))
+        _buttons(x, chosen)
+
+
+def _buttons(x: Line, chosen: str) -> None:
+    if x.live is not None and x.stage == "running" and st.button("Pause", key=f"pause-{x.id}", help="After the calls on their way"):
+        ask_runs.stop(x.live.saved)
+    if x.live is not None and x.stage in ("paused", "interrupted"):
+        at = x.live.state.waiting if x.live.state else None
+        if st.button("Resume", key=f"resume-{x.id}", type="primary", help="What was answered is not asked again"):
+            ask_runs.go_on(x.live.saved, {} if at is None else {at: "do"})
+    if x.live is not None and st.button("Plan", key=f"plan-{x.id}", help="The question, the plan and its files"):
+        st.switch_page("pages/controller.py", query_params={RUN: x.id})
+    if x.run is not None and st.button("Show", key=f"show-{x.id}", disabled=x.id == chosen):
+        st.query_params[RUN] = x.id
+        st.rerun()
+
+
+def title(x: Line) -> Text:
+    """What a run is called."""
+    model = x.run.model if x.run is not None else ""
+    query = x.live.saved.query if x.live is not None else ""
+    return fill("{name} {query}", name=strong(model or "Not asked yet"), query=query)
+
+
+def told(x: Line) -> Text:
+    """Counts of a run, none left out, and who started it."""
+    c = x.counts
+    parts = [f"{x.finished:,} of {x.total:,} samples" if x.total else "no samples yet"]
+    parts += [f"{c[k]:,} {k}" for k in ("scored", "unscored", "failed", "blocked") if c.get(k)]
+    parts += [f"{c['pending']:,} still to ask"] if c.get("pending") else []
+    judge = f", judged by {x.run.judge}" if x.run is not None and x.run.judge else ""
+    at = x.run.at if x.run is not None else x.live.saved.created_at if x.live is not None else None
+    who = x.live.saved.who if x.live is not None else x.run.who if x.run is not None else ""
+    when = f"{at:%Y-%m-%d %H:%M} UTC" if at else ""
+    return fill("{c}{j}. {when}{who}, run {id}", c=", ".join(parts), j=judge, when=when, who=f", {who}" if who else "", id=code(x.id))
+
+
+def chosen(found: tuple[Line, ...]) -> str:
+    """The run that the address names, else the newest with results, "" if there is none.
+
+    Raises:
+        InputError: The address names a run of which nothing is kept.
+    """
+    wanted = st.query_params.get(RUN, "")
+    known = [x.id for x in found if x.run is not None]
+    if wanted and wanted not in known and wanted not in {x.id for x in found}:
+        raise InputError(f'The address asks for the evaluation "{wanted}", of which this workspace keeps nothing.')
+    return wanted if wanted in known else next(iter(known), "")
