@@ -39,6 +39,7 @@ class Request:
         headers: By name in lower case.
         at: time.monotonic() of its arrival.
         number: 0 for the first request that the script answers.
+        query: Of the address.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Request:
     headers: dict[str, str]
     at: float
     number: int = -1
+    query: dict[str, str] = field(default_factory=dict)
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -214,7 +216,7 @@ class StubServer:
         number = self._answered if scripted else -1
         self._answered += scripted
         headers = {k.lower(): v for k, v in request.headers.items()}
-        seen = Request(path, json.loads(data) if data else {}, headers, time.monotonic(), number)
+        seen = Request(path, json.loads(data) if data else {}, headers, time.monotonic(), number, dict(request.query))
         self.requests.append(seen)
         if path.endswith("/models"):
             listed = (

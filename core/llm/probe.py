@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -223,7 +224,10 @@ def _red(side: int = 64) -> bytes:
 
 def _local(url: str) -> bool:
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _few(models: Sequence[str]) -> str:
