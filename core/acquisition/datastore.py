@@ -243,13 +243,18 @@ class Datastore:
         return out
 
     def media(self, path: str) -> Path | None:
-        """The local file of a path of the manifest, None for a URL, or where it is not known where relative paths start."""
-        if not path or "://" in path:
+        """The local file of a path of the manifest; None for a URL, and for whatever lies outside the folder of the media.
+
+        A manifest may come from anywhere, and what it names is sent to models: it reaches no file but those beside it.
+        """
+        if not path or "://" in path or self.root is None:
             return None
-        own = Path(path)
-        if own.is_absolute():
-            return own
-        return self.root / own if self.root is not None else None
+        root = self.root.resolve()
+        try:
+            file = (root / path).resolve()
+        except (OSError, ValueError, RuntimeError):
+            return None
+        return file if file.is_relative_to(root) else None
 
 
 def datastore_digest(source_sha: str, plan: ManifestPlan, doc: RulesDoc, odd: Odd, encoder: str = "") -> str:

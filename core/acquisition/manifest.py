@@ -148,6 +148,17 @@ class ManifestReport:
         """JSON-ready data."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ManifestReport:
+        """The report that `as_dict` wrote."""
+        dims = [{**d, "unknown_texts": tuple(UnknownText(**u) for u in d["unknown_texts"])} for d in data["dimensions"]]
+        lists = {
+            "rejected": tuple(Rejected(**{**r, "numbers": tuple(r["numbers"])}) for r in data["rejected"]),
+            "dimensions": tuple(DimensionReport(**d) for d in dims),
+            "notes": tuple(data["notes"]),
+        }
+        return cls(**{**data, **lists})
+
 
 def propose_manifest(records: Records, odd: Odd, doc: RulesDoc, said: Mapping[str, Any] | None = None) -> ManifestPlan:
     """A plan for a manifest: what its columns look like, overridden by what the user said.

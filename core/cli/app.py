@@ -14,6 +14,7 @@ import typer
 
 from core import operators
 from core.cli import options as o
+from core.cli.acquire import acquire, footage
 from core.cli.benchmark import compare
 from core.cli.campaign import campaign
 from core.cli.evaluate import evaluate, judge
@@ -31,7 +32,9 @@ app.command()(o.reads_table(compare, optional=True))
 app.command()(evaluate)
 app.command()(judge)
 app.command()(tag)
+app.command()(o.reads_table(ranks(acquire), optional=True))
 app.add_typer(campaign, name="campaign")
+app.add_typer(footage, name="footage")
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -3,7 +3,7 @@
 from core.acquisition.media import MediaList, read_media
 from core.acquisition.verification import VerificationReport
 from core.operators.acquire import Acquired, acquire
-from core.operators.acquire_files import bundle_jsonl, read_acquired, retrieval_jsonl, unfilled_jsonl
+from core.operators.acquire_files import bundle_jsonl, read_acquired, read_slices, retrieval_jsonl, unfilled_jsonl
 from core.operators.agree import compare_modes
 from core.operators.benchmark import BUDGETS, BenchmarkResult, SharedSamplesError, benchmark
 from core.operators.benchmark_files import benchmark_csv, benchmark_object, suite_csv
@@ -22,6 +22,7 @@ from core.operators.campaign import (
     write_campaign,
 )
 from core.operators.compare import Comparison, SidePair, compare
+from core.operators.conditions import Conditions, conditions, conditions_csv, judged_anew, read_results_file
 from core.operators.evaluate import Estimate, Evaluated, estimate, evaluate, override, results_of, withdraw_override
 from core.operators.evaluation_files import cells_csv, results_jsonl, write_evaluation
 from core.operators.export import as_csv, as_json, as_manifest, as_object, as_parquet, columns, format_of, rows, triage_object, write
@@ -29,11 +30,12 @@ from core.operators.fixes import ADD, LEAVE_OUT, Decided, Fix, decide, fixes, re
 from core.operators.footage import (
     DEMO_MANIFEST,
     ReadManifest,
-    datastore_of,
     find_datastore,
     import_manifest,
     load_demo_datastore,
+    manifest_report,
     open_datastore,
+    open_footage,
     read_manifest,
 )
 from core.operators.imports import ImportChoices, begin_import, default_models, is_demo, odd_of, prepared_for, propose
@@ -55,6 +57,7 @@ from core.operators.verify import (
     verification_object,
     verification_report,
 )
+from core.operators.verify_sources import footage_items, made_items, tagged_items
 from core.operators.workspace import DEMO_TABLE, load_demo, load_demo_oracle, save_table, source_of
 from core.scoring.triage import Triage, triage
 from core.seed_table import open_table
@@ -74,6 +77,7 @@ __all__ = [
     "CampaignPlan",
     "CampaignSheet",
     "Comparison",
+    "Conditions",
     "Counting",
     "Decided",
     "Estimate",
@@ -121,10 +125,11 @@ __all__ = [
     "columns",
     "compare",
     "compare_modes",
+    "conditions",
+    "conditions_csv",
     "confirm",
     "count_results",
     "counting",
-    "datastore_of",
     "decide",
     "default_models",
     "draw_queue",
@@ -132,17 +137,22 @@ __all__ = [
     "evaluate",
     "find_datastore",
     "fixes",
+    "footage_items",
     "format_of",
     "import_manifest",
     "import_results",
     "is_demo",
+    "judged_anew",
     "load_demo",
     "load_demo_datastore",
     "load_demo_oracle",
     "load_odd",
+    "made_items",
+    "manifest_report",
     "moved",
     "odd_of",
     "open_datastore",
+    "open_footage",
     "open_table",
     "override",
     "plan_campaign",
@@ -156,6 +166,8 @@ __all__ = [
     "read_acquired",
     "read_manifest",
     "read_media",
+    "read_results_file",
+    "read_slices",
     "reading_notes",
     "rejected_rows",
     "results_jsonl",
@@ -175,6 +187,7 @@ __all__ = [
     "table_from_results",
     "tag",
     "tag_rows",
+    "tagged_items",
     "tags_about",
     "triage",
     "triage_object",

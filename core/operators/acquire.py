@@ -246,7 +246,9 @@ def _with_media(candidate: Candidate, look: Datastore, row: Row, counts: Counter
         if row.sha256 and sha != row.sha256:
             counts["media_changed"] += 1
             return candidate, None
-        candidate = replace(candidate, media_sha256=sha)
+        inside = Path(row.path).is_absolute() and look.root is not None
+        path = file.relative_to(look.root.resolve()).as_posix() if inside and look.root is not None else row.path
+        candidate = replace(candidate, media_sha256=sha, path=path)
     elif "://" not in row.path:
         counts["no_media"] += 1
         return candidate, None

@@ -10,9 +10,12 @@ from typing import Any
 from core.acquisition.candidates import Candidate
 from core.acquisition.datastore import Datastore
 from core.digest import canonical_json
-from core.errors import InputError
+from core.errors import InputError, Problem
 from core.evaluation.items import Item
+from core.odd import Odd
 from core.operators.acquire import Acquired
+from core.seed_table import open_table
+from core.seed_table.values import ValueReader, normal
 
 
 def retrieval_jsonl(acquired: Acquired) -> bytes:
@@ -53,6 +56,50 @@ def read_acquired(
     except (ValueError, TypeError, KeyError, AttributeError) as e:
         raise InputError(f"The files of an acquisition cannot be read: {e}.") from e
     return Acquired(candidates, items, left, {"candidates": len(candidates), "items": len(items), "unfilled": len(left)})
+
+
+def read_slices(source: Path | bytes, odd: Odd, name: str = "") -> tuple[list[dict[str, str]], tuple[str, ...]]:
+    """The slices of a table: a column for each dimension that is asked for; an empty cell asks for nothing.
+
+    Args:
+        source: A file, such as a ranking, or its bytes.
+        odd: Its dimensions are the columns that count.
+        name: Name of the file, for bytes.
+
+    Returns:
+        The slices in the order of the file, each once, and notes in sentences.
+
+    Raises:
+        InputError: No column is a dimension, or a cell is no value; all such cells are listed.
+    """
+    file = open_table(source, name)
+    dims = {d: c for c in file.columns for d in odd.names if normal(c) == normal(d)}
+    if not dims:
+        raise InputError(f'"{file.name}" has no column of a dimension; dimensions are {", ".join(odd.names)}.')
+    raw = file.read(list(dims.values()))
+    problems = list(raw.broken)
+    texts: dict[str, list[str]] = {}
+    for d, column in dims.items():
+        reader = ValueReader(odd.by_name[d])
+        readings = [reader.read(t) for t in raw.columns[column].texts()]
+        allowed = ", ".join(odd.by_name[d].by_name)
+        codes = raw.columns[column].codes
+        bad = {i for i, r in enumerate(readings) if not r.ok}
+        for row in [k for k, c in enumerate(codes.tolist()) if c in bad]:
+            r = readings[codes[row]]
+            problems.append(Problem(int(raw.numbers[row]), column, r.text, allowed, r.suggestion, "unknown_value"))
+        texts[d] = [r.value for r in readings] + [""]
+    if problems:
+        raise InputError(f'"{file.name}" cannot be read as slices:', problems)
+    found: dict[tuple[tuple[str, str], ...], None] = {}
+    for row in range(raw.rows):
+        values = tuple((d, v) for d in odd.names if d in dims and (v := texts[d][raw.columns[dims[d]].codes[row]]))
+        if values:
+            found[values] = None
+    notes = list(file.notes)
+    if raw.rows > len(found):
+        notes.append(f"{raw.rows - len(found):,} rows were empty or stand there before, and are not looked for again.")
+    return [dict(v) for v in found], tuple(notes)
 
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:

@@ -156,6 +156,15 @@ def import_manifest(
     )
 
 
+def manifest_report(store: Store, which: str) -> ManifestReport:
+    """The report of the import of a saved datastore.
+
+    Raises:
+        InputError: There is no such datastore.
+    """
+    return ManifestReport.from_dict(store.datastores.provenance(which)["report"])
+
+
 def open_datastore(store: Store, which: str) -> Datastore:
     """The datastore of an id, a name or a digest.
 
@@ -170,21 +179,30 @@ def open_datastore(store: Store, which: str) -> Datastore:
 
 
 def find_datastore(store: Store, digest: str) -> Datastore | None:
-    """The datastore of a digest, None if this workspace does not have it."""
+    """The datastore of a digest, None if this workspace does not have it or its files."""
     saved = store.datastores.find(digest)
-    return None if saved is None or not store.datastores.path(saved).is_dir() else open_datastore(store, saved.id)
+    gone = saved is None or not (store.datastores.parent / saved.folder).is_dir()
+    return None if saved is None or gone else open_datastore(store, saved.id)
 
 
-def datastore_of(which: str, store: Store, odd: Odd | None = None) -> Datastore:
-    """A saved datastore by name or id, or the manifest of a path, read as it is and not listed in the workspace.
+def open_footage(store: Store, which: str, odd: Odd | None = None, settings: Settings | None = None) -> Datastore:
+    """A saved datastore by name, id or digest, "demo", or the manifest of a path; that one is read, and not listed in the workspace.
+
+    Args:
+        store: The workspace.
+        which: What to open.
+        odd: The ODD of the tags of a manifest; the built-in one by default.
+        settings: Not used by what is opened here; the place of an encoder's settings.
 
     Raises:
-        InputError: It is neither.
+        InputError: It is none of these.
     """
+    if store.datastores.find(which) is not None:
+        return open_datastore(store, which)
     path = Path(which)
-    if store.datastores.find(which) is None and path.is_file():
+    if path.is_file():
         return build_datastore(read_manifest(path, odd=odd), store.datastores.parent, root=path.resolve().parent)
-    return open_datastore(store, which)
+    return open_datastore(store, load_demo_datastore(store).id if which == "demo" else which)
 
 
 def load_demo_datastore(store: Store) -> SavedDatastore:
