@@ -218,6 +218,12 @@ def cue_words() -> frozenset[str]:
     return frozenset(w for t in texts for w in re.findall(r"[a-z']{2,}", re.sub(r"\\[a-z]", " ", t)))
 
 
+def is_cue_word(word: str) -> bool:
+    """Whether a word, or one that it is a longer form of, stands in a pattern."""
+    known = cue_words()
+    return word in known or any(word[:n] in known for n in range(max(4, len(word) - 4), len(word)))
+
+
 def compiled(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
     """Patterns of the language of assets/controller/cues.yaml as regular expressions."""
     return tuple(re.compile(_expand(p)) for p in patterns)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from core.controller.cues import Cues, cue_words, cues
-from core.controller.language import idioms, idle_stems, language
+from core.controller.cues import Cues, cues, is_cue_word
+from core.controller.language import idioms, idle_stems, language, negation_words
 from core.controller.numbers import amounts
 from core.controller.plan import Values
 from core.controller.polarity import Polarity, polarities
@@ -122,7 +122,8 @@ def interpret(query: str, odd: Odd) -> Read:
     if read.per_slice and found.source is None:
         read.notes.append("A number of samples was named, but none are asked for; it has no effect.")
     taken = {i for h in hits for i in range(h.start, h.end)} | {i for s, _ in unsupported for i in range(s, s + 1)}
-    read.rest = _rest(toks, taken)
+    named = {i for at, (end, _) in vocab.mentions(toks).items() for i in range(at, end)}
+    read.rest = _rest(toks, taken | named)
     _finish(read, vocab, hits, taken)
     return read
 
@@ -132,7 +133,8 @@ def _finish(read: Read, vocab: Vocabulary, hits: Sequence[Hit], taken: set[int])
     matched = bool(read.focus or read.left_out or hits)
     cue = bool(read.cues.spans)
     loose = [i for s, e in read.rest for i in range(s, e)]
-    read.suggestions = (*read.suggestions, *_slips(read, vocab, loose))
+    also = [s for s in read.suggestions if s.value not in read.focus.get(s.dimension, ())]
+    read.suggestions = tuple(dict.fromkeys([*also, *_slips(read, vocab, loose)]))
     enough = len(loose) < 2 * max(len(taken), 1)
     only_unsupported = bool(read.unsupported) and not matched
     read.understood = (cue or (matched and enough)) and not read.cues.injection and not only_unsupported
@@ -198,7 +200,8 @@ def _leave_out(read: Read) -> None:
                 continue
         base = [v.name for v in dim.base if v.name not in gone]
         if len(base) == len(dim.base):
-            read.notes.append(f"Left out of {name}: {named}, outside the ODD anyway.")
+            anyway = "" if {"outside", "edge"} & read.cues.spans.keys() else ", outside the ODD anyway"
+            read.notes.append(f"Left out of {name}: {named}{anyway}.")
         elif not base:
             read.notes.append(f"Leaving out {named} would leave nothing of {name}, so it has no effect.")
         else:
@@ -266,13 +269,14 @@ def _values_of(odd: Odd, term: str) -> set[tuple[str, str]]:
 def _rest(toks: Sequence[Token], taken: set[int]) -> list[tuple[int, int]]:
     """Runs of words that nothing was made of, without words that carry no content."""
     taken = taken | {i for start, end in idioms(toks) for i in range(start, end)}
-    idle, known = idle_stems(), cue_words()
+    idle, known = idle_stems(), negation_words()
     free = [
         t.word
         and i not in taken
         and len(t.text) > 1
         and t.text not in language().stop
         and t.text not in known
+        and not is_cue_word(t.text)
         and stem(t.text) not in idle
         and "'" not in t.text
         and not t.text[0].isdigit()

@@ -21,6 +21,7 @@ class Negation(BaseModel):
     leave_out: tuple[str, ...]
     any: tuple[str, ...]
     after: tuple[str, ...]
+    any_after: tuple[str, ...]
     between: frozenset[str]
     prepositions: frozenset[str]
     verbs: frozenset[str]
@@ -37,6 +38,8 @@ class Language(BaseModel):
         generic: Words of names that say nothing by themselves.
         condition_verbs: Verbs that name a condition in any form.
         broad: Values that a question about the world outside the ODD adds where it names none.
+        dimension_words: What else dimensions are called that say whether and how much there is of something.
+        degrees: Words that in an own ODD count only beside the name of their dimension.
         stop: Words that are no condition by themselves.
         idle: Words that say nothing about conditions.
         negation: Words around values that are not wanted.
@@ -48,6 +51,8 @@ class Language(BaseModel):
     generic: list[str]
     condition_verbs: list[str]
     broad: dict[str, list[str]]
+    dimension_words: dict[str, list[str]]
+    degrees: frozenset[str]
     stop: frozenset[str]
     idle: frozenset[str]
     negation: Negation
@@ -68,6 +73,13 @@ def language() -> Language:
 def idle_stems() -> frozenset[str]:
     """Stems of words that say nothing about conditions."""
     return frozenset(stem(w) for w in (*language().generic, *language().idle))
+
+
+@cache
+def negation_words() -> frozenset[str]:
+    """Words of the phrases that leave values out or wave them through."""
+    said = language().negation
+    return frozenset(w for phrases in (said.leave_out, said.any, said.after, said.any_after) for p in phrases for w in p.split())
 
 
 @cache

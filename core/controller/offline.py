@@ -63,6 +63,8 @@ class _Rules:
         r = self.read
         broad = "outside" in r.cues or ("edge" in r.cues and not r.focus and "inside" not in r.cues)
         self.ext = {d: kept for d, vs in r.focus.items() if (kept := [v for v in vs if not r.is_base(d, v)])}
+        for d in [d for d in self.ext if not r.odd.by_name[d].extendable]:
+            r.notes.append(f"{d} cannot be extended by a question, so {', '.join(self.ext.pop(d))} is not added.")
         base = any(r.is_base(d, v) for d, vs in r.focus.items() for v in vs)
         if "inside" in r.cues and "outside" not in r.cues and self.ext:
             names = _listed(self.ext)

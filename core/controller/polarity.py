@@ -18,7 +18,7 @@ Phrase = tuple[str, ...]
 
 
 @cache
-def _phrases(kind: Literal["leave_out", "any", "after"]) -> tuple[Phrase, ...]:
+def _phrases(kind: Literal["leave_out", "any", "after", "any_after"]) -> tuple[Phrase, ...]:
     """Phrases of a kind, longer ones first."""
     return tuple(sorted((tuple(p.split()) for p in getattr(language().negation, kind)), key=lambda p: -len(p)))
 
@@ -54,20 +54,27 @@ def polarities(toks: Sequence[Token], hits: Sequence[Hit]) -> list[Polarity]:
                 out[h] = "combination" if together else "left_out"
         i = max(end if reached else start, i + 1)
     for i, hit in enumerate(hits):
-        if out[i] == "wanted" and (
-            _starts(toks, hit.end, _phrases("after")) and not (_word(toks, hit.end) == "aside" and _word(toks, hit.end + 1) == "from")
-        ):
-            out[i] = "left_out"
-            j = i
-            while j > 0 and _listed(toks, hits, [j - 1, j]) and out[j - 1] == "wanted" and hits[j - 1].dimension == hit.dimension:
-                j -= 1
-                out[j] = "left_out"
-        if (
-            out[i] == "wanted"
-            and _word(toks, hit.start - 1) in ("leave", "leaving", "keep", "keeping")
-            and _word(toks, hit.end) in ("out", "aside", "away")
-        ):
-            out[i] = "left_out"
+        said = _said_after(toks, hit) if out[i] == "wanted" else None
+        if said:
+            for j in _list_before(toks, hits, i):
+                out[j] = said if out[j] == "wanted" else out[j]
+    return out
+
+
+def _said_after(toks: Sequence[Token], hit: Hit) -> Polarity | None:
+    """What words after a value make of it: "tunnels excluded", "leave tunnels out", "day or night does not matter"."""
+    if _starts(toks, hit.end, _phrases("any_after")):
+        return "any"
+    aside_from = _word(toks, hit.end) == "aside" and _word(toks, hit.end + 1) == "from"
+    left = _word(toks, hit.start - 1) in ("leave", "leaving", "keep", "keeping") and _word(toks, hit.end) in ("out", "aside", "away")
+    return "left_out" if left or (_starts(toks, hit.end, _phrases("after")) and not aside_from) else None
+
+
+def _list_before(toks: Sequence[Token], hits: Sequence[Hit], i: int) -> list[int]:
+    """A value and those of its dimension that stand before it in a list."""
+    out = [i]
+    while out[-1] > 0 and hits[out[-1] - 1].dimension == hits[i].dimension and _listed(toks, hits, [out[-1] - 1, out[-1]]):
+        out.append(out[-1] - 1)
     return out
 
 
@@ -89,6 +96,8 @@ def _reach(toks: Sequence[Token], hits: Sequence[Hit], at: dict[int, int], start
         word = toks[j].text
         if j in at:
             h = at[j]
+            if reached and not link and word in said.prepositions:  # "other than rain at night"
+                break
             if reached and link == "," and hits[h].dimension != hits[reached[-1]].dimension:
                 break
             reached.append(h)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Literal
 
 from core.controller.language import idioms, language
-from core.controller.words import Token, key, stem, verb_stem
+from core.controller.words import BREAKS, Token, key, stem, verb_stem
 from core.odd import Odd, built_in
 
 Key = tuple[str, ...]
@@ -130,6 +130,8 @@ class Vocabulary:
             for text in (d.name, d.label):
                 if k := key(text):
                     out.setdefault(k, d.name)
+            if not any(key(w) in self._exact for w in language().dimension_words.get(d.name.casefold(), ())):
+                out |= {key(w): d.name for w in language().dimension_words.get(d.name.casefold(), ()) if key(w) not in out}
             for w in key(d.name):
                 words.setdefault(stem(w), set()).add(d.name)
         skip = {stem(w) for w in "type types condition conditions present category class level num number id mode kind value of".split()}
@@ -162,7 +164,7 @@ class Vocabulary:
     def hits(self, toks: Sequence[Token]) -> list[Hit]:
         """What a question names, in order; longer phrases first, a name before other phrases, no word twice."""
         used = self._masked(toks)
-        mentions = self._mentioned(toks, used)
+        mentions = self.mentions(toks)
         out = self._declared(toks, used, mentions)
         for size in range(min(self._longest, len(toks)), 0, -1):
             for index, by in ((self._exact, str), (self._stems, stem), (self._verbs, verb_stem)):
@@ -181,11 +183,11 @@ class Vocabulary:
     def _try(
         self, toks: Sequence[Token], used: list[bool], mentions: Mapping[int, tuple[int, str]], i: int, size: int, index: object, by: object
     ) -> list[Hit]:
-        if any(used[i : i + size]):
+        if any(used[i : i + size]) or any(at <= i < end and end - at > size for at, (end, _) in mentions.items()):
             return []
         words = [t.text for t in toks[i : i + size]]
         found = index.get(tuple(by(w) for w in words))  # type: ignore[attr-defined, operator]
-        if not found or _weak(words):
+        if not found or _weak(words) or (len(words) == 1 and self.odd.source != "built-in" and words[0] in language().degrees):
             return []
         return self._take(toks, used, mentions, i, size, found)
 
@@ -205,13 +207,18 @@ class Vocabulary:
     def _masked(self, toks: Sequence[Token]) -> list[bool]:
         """Words inside turns of phrase that mean something else; a phrase of the ODD's own is none."""
         used = [False] * len(toks)
+        texts = [t.text for t in toks]
         for start, end in idioms(toks):
-            if self.odd.source == "built-in" or tuple(t.text for t in toks[start:end]) not in self._exact:
+            own = self.odd.source != "built-in" and tuple(texts[start:end]) in self._exact
+            sizes = range(end - start + 1, self._longest + 1)
+            around = [(i, i + n) for n in sizes for i in range(max(0, start - n + 1), min(end, len(toks) - n + 1))]
+            longer = any(tuple(texts[i:j]) in self._exact for i, j in around)
+            if not own and not longer:
                 used[start:end] = [True] * (end - start)
         return used
 
-    def _mentioned(self, toks: Sequence[Token], used: Sequence[bool]) -> dict[int, tuple[int, str]]:
-        """Where dimensions are named: first token to (end, dimension)."""
+    def mentions(self, toks: Sequence[Token]) -> dict[int, tuple[int, str]]:
+        """Where dimensions are named: first token to end and dimension."""
         out: dict[int, tuple[int, str]] = {}
         longest = max((len(k) for k in self._mentions), default=0)
         stems = [stem(t.text) for t in toks]
@@ -285,7 +292,8 @@ class Vocabulary:
         d = self.odd.by_name[dimension]
         names = {v.name: " ".join(key(v.name)) for v in d.values}
         two = {*names.values()} <= NEGATIVE | {"yes", "true", "1", "on", "y", "t", "present"} and len(names) == 2
-        condition = any(tuple(stem(t.text) for t in words) == k for k in _condition_stems())
+        called = (d.name, *language().dimension_words[d.name]) if d.name in language().dimension_words else ()
+        condition = tuple(stem(t.text) for t in words) in _condition_stems() | {_stems_of(w) for w in called}
         negative = {n for n, k in names.items() if k in (_CLEAR if condition else NEGATIVE)}
         if not negative or len(negative) == len(names) or not (two or condition):
             return ()
@@ -333,15 +341,17 @@ def _condition_verbs() -> frozenset[str]:
 
 @cache
 def _condition_stems() -> frozenset[Key]:
-    """What may be there or not: phrases of the built-in ODD, and names of its dimensions' conditions."""
+    """What may be there or not: phrases of the built-in ODD."""
     phrases = {
         _stems_of(p) for d in built_in().dimensions for v in d.values for p in (v.name, *v.synonyms) if d.name != "question_category"
     }
-    return frozenset(phrases | {("precipitation",)})
+    return frozenset(phrases)
 
 
 def _weak(words: Sequence[str]) -> bool:
     """Whether words say nothing without the name of their dimension: letters, numbers, signs, words like "no" and "other"."""
+    if len(words) > 1 and any(w.isalpha() for w in words) and any(not w.isalnum() and w not in BREAKS | {","} for w in words):
+        return False  # C++, N/A
     return all((len(w) == 1 and w.isascii()) or w in language().stop or not any(c.isalpha() for c in w) or w in NEGATIVE for w in words)
 
 
