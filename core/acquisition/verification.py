@@ -12,7 +12,7 @@ import numpy as np
 from core.acquisition.agreement import Agreement, Precision, agreement, precision
 from core.acquisition.candidates import Candidate, Flag
 from core.acquisition.fidelity import Tag, fidelity, verdict_of
-from core.digest import sha256_bytes, sha256_json
+from core.digest import sha256_json
 from core.odd import Odd
 from core.storage import ANSWERS, QUESTION_ANSWER, Answer, QueueItem, Statement
 
@@ -162,10 +162,13 @@ def opinion(answers: Collection[Answer]) -> Opinion:
 
 
 def media_of(candidate: Candidate) -> str:
-    """What stands for the media of a candidate in statements: its content hash; where that is not known, a digest of its path."""
-    if candidate.media_sha256:
-        return candidate.media_sha256
-    return sha256_json(["path", candidate.path]) if candidate.path else sha256_bytes(candidate.id.encode())
+    """What stands for the media of a candidate in statements."""
+    return media_key(candidate.media_sha256, candidate.path, candidate.id)
+
+
+def media_key(sha256: str, path: str, otherwise: str) -> str:
+    """What stands for media: the content hash; where that is not known, a digest of the path, or of something else."""
+    return sha256 or (sha256_json(["path", path]) if path else sha256_json(["id", otherwise]))
 
 
 def confirmed(

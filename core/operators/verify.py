@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from core.acquisition.candidates import Candidate
@@ -22,6 +22,7 @@ from core.acquisition.verification import (
     stratified,
 )
 from core.errors import InputError, Problem
+from core.evaluation.images import read_image, sha_of
 from core.odd import Odd
 from core.operators.tag import TagResult
 from core.storage import QUESTION_ANSWER, Answer, QueueItem, SavedQueue, Statement, Store, TagRecord, Written
@@ -39,6 +40,16 @@ def queue_items(source: Source) -> tuple[QueueItem, ...]:
             QueueItem(x.id, x.media.paths, _single(x.tags), x.media.question, x.media.options, x.media.answer) for x in source.items if x.id
         )
     return tuple(x if isinstance(x, QueueItem) else _item(x) for x in source)
+
+
+def with_content(item: QueueItem) -> QueueItem:
+    """The item under the content hash of its image, where that can be read: so answers find every sample with this image."""
+    if len(item.paths) != 1:
+        return item
+    try:
+        return replace(item, media=sha_of(read_image(item.paths[0])))
+    except InputError:
+        return item
 
 
 def draw_queue(
@@ -70,7 +81,7 @@ def draw_queue(
     if size < 1:
         raise InputError(f"A sample has at least one item; got {size}.")
     pool = queue_items(source)
-    drawn = stratified(pool, size, seed)
+    drawn = tuple(with_content(x) for x in stratified(pool, size, seed))
     told = dict(source.manifest) if isinstance(source, TagResult) else {}
     manifest = {
         "source": {**told, **(what or {})},
@@ -145,7 +156,7 @@ def tags_about(store: Store, media: Iterable[str]) -> dict[str, dict[str, Tag]]:
     """The newest tag of each dimension that a model gave to some media; what it gave no tag is left out."""
     out: dict[str, dict[str, Tag]] = {}
     for r in store.media_tags.about(list(media)):  # the oldest first
-        for d, said in _said(r).items():
+        for d, said in said_of(r).items():
             if said.tag is not None:
                 out.setdefault(r.media, {})[d] = said.tag
     return out
@@ -187,7 +198,8 @@ def _single(tags: Mapping[str, Tag]) -> dict[str, str]:
     return {d: v for d, v in tags.items() if isinstance(v, str) and d != QUESTION_ANSWER}
 
 
-def _said(record: TagRecord) -> dict[str, Said]:
+def said_of(record: TagRecord) -> dict[str, Said]:
+    """What a record of a tagger says, per dimension."""
     return {d: Said.from_dict(x) for d, x in record.content.get("tags", {}).items()}
 
 
