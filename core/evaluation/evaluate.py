@@ -12,7 +12,7 @@ from typing import Any, Literal
 from core.digest import sha256_json
 from core.errors import InputError
 from core.evaluation.choices import read_choice
-from core.evaluation.images import data_url, read_image, sha_of
+from core.evaluation.images import Gallery, read_image, sha_of
 from core.evaluation.items import Item, Result, ScoredBy, Status
 from core.evaluation.job import Event, Job, Outcome, flaw_of, model_key, unique
 from core.evaluation.parse import read_verdict, without_reasoning
@@ -64,6 +64,7 @@ class _Work:
         self.runner = Runner(journal, job.limits, cancel=cancel, pause=pause)
         self.known: dict[str, ResultRow] = {r.item_id: r for r in store.results.rows(job.run_id)}
         self.done: dict[str, Result] = {}
+        self.gallery = Gallery()
         self.counts: Counter[str] = Counter()
         self.shas: dict[tuple[str, str], str] = {}
 
@@ -183,7 +184,7 @@ class _Work:
 
     async def _request(self, item: Item, shas: Sequence[str]) -> Ask:
         root = self._root(item)
-        urls = [await asyncio.to_thread(_data_url, name, sha, root) for name, sha in zip(item.images, shas, strict=True)]
+        urls = [await self.gallery.url(name, sha, root) for name, sha in zip(item.images, shas, strict=True)]
         d = self.job.decode
         return Ask(self.prompts.ask_model(item, urls), d.model_tokens, temperature=d.temperature, seed=d.seed)
 
@@ -225,13 +226,6 @@ class _Work:
         return Event(
             done, total, dict(self.counts), r.in_flight, concurrency, calls, r.tally.cached, r.tally.repeated, usage, self._cost(), last
         )
-
-
-def _data_url(name: str, sha: str, root: Path | None) -> str:
-    data = read_image(name, root)
-    if sha_of(data) != sha:
-        raise InputError(f'The image "{name}" is not the one that was acquired: its content has changed.')
-    return data_url(data, name)
 
 
 def _no_key(item: Item) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import os
 import warnings
+from collections import OrderedDict
 from pathlib import Path
 
 from core.digest import sha256_bytes
@@ -13,6 +15,8 @@ from core.errors import InputError
 
 LONGEST_SIDE = 1_280
 QUALITY = 85
+ORIENTATION = 0x0112
+"""Exif's tag for how a camera was held."""
 MOST_BYTES = 100_000_000
 """Size of a file that is read at most."""
 VIDEO = {".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v"}
@@ -56,18 +60,53 @@ def data_url(data: bytes, name: str = "") -> str:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(data)) as opened:
                 opened.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))  # large JPEGs are decoded at a fraction of their size
-                image = ImageOps.exif_transpose(opened)
+                image: Image.Image = opened
+                if opened.getexif().get(ORIENTATION, 1) != 1:
+                    image = ImageOps.exif_transpose(opened)
                 if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
                     layered = image.convert("RGBA")
                     image = Image.new("RGB", layered.size, "white")
                     image.paste(layered, mask=layered.getchannel("A"))
-                image = image.convert("RGB")
-                image.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
+                image = image if image.mode == "RGB" else image.convert("RGB")
+                image.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.BICUBIC)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as e:
         raise InputError(f'"{name}" is no image that can be read: {str(e)[:200] or type(e).__name__}.') from e
     out = io.BytesIO()
     image.save(out, "JPEG", quality=QUALITY)
     return f"data:image/jpeg;base64,{base64.b64encode(out.getvalue()).decode('ascii')}"
+
+
+class Gallery:
+    """Images made ready in threads; those used last are kept, since several questions may be about one image."""
+
+    def __init__(self, kept: int = 64) -> None:
+        self._kept = kept
+        self._made: OrderedDict[str, asyncio.Task[str]] = OrderedDict()
+
+    async def url(self, name: str, sha: str, root: Path | None) -> str:
+        """The data URL of an image with this content hash.
+
+        Raises:
+            InputError: It cannot be read, or has another content by now.
+        """
+        made = self._made.get(sha)
+        if made is None:
+            made = self._made[sha] = asyncio.create_task(asyncio.to_thread(_checked_url, name, sha, root))
+        self._made.move_to_end(sha)
+        while len(self._made) > self._kept:
+            self._made.popitem(last=False)
+        try:
+            return await asyncio.shield(made)
+        except InputError:
+            self._made.pop(sha, None)  # the same content may lie under another name
+            raise
+
+
+def _checked_url(name: str, sha: str, root: Path | None) -> str:
+    data = read_image(name, root)
+    if sha_of(data) != sha:
+        raise InputError(f'The image "{name}" is not the one that was acquired: its content has changed.')
+    return data_url(data, name)
 
 
 def sha_of(data: bytes) -> str:
