@@ -15,6 +15,7 @@ import typer
 from core import operators
 from core.cli import options as o
 from core.cli.acquire import acquire, footage
+from core.cli.ask import ask, replay
 from core.cli.benchmark import compare
 from core.cli.campaign import campaign
 from core.cli.evaluate import evaluate, judge
@@ -29,6 +30,8 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, help="What to test next, and why."
 )
 app.command()(o.reads_table(compare, optional=True))
+app.command()(o.reads_table(ask, option=True))
+app.command()(replay)
 app.command()(evaluate)
 app.command()(judge)
 app.command()(tag)

@@ -17,7 +17,7 @@ from core.controller import Context, Replay, RunState, start
 from core.controller import replay as replay_run
 from core.controller.record import MANIFEST
 from core.errors import InputError
-from core.llm.connections import endpoints
+from core.llm.connections import endpoints_for
 from core.settings import Settings
 from core.storage import Store, open_store
 
@@ -87,7 +87,7 @@ def _context(opts: o.TableOptions, store: Store, settings: Settings, manifest: s
             raise InputError(f"None of the {report.rows:,} rows can be used. The first problems:", list(islice(report.problems(), 20)))
         seed, source = report.seed, operators.source_of(prepared, report)
     footage = operators.open_footage(store, manifest, seed.odd, settings) if manifest else None
-    return Context(seed, source, settings, store, table=table, datastore=footage, endpoints=endpoints(store), who=who)
+    return Context(seed, source, settings, store, table=table, datastore=footage, endpoints=endpoints_for(store), who=who)
 
 
 def _print_json(data: Any) -> None:

@@ -37,7 +37,8 @@ class Context:
         limits: Budget of an evaluation, None for the usual one.
         who: Who asks.
         progress: Called with work done and in all.
-        cancel: Asked now and then; True pauses the run.
+        cancel: Asked now and then; True stops the run, which can be resumed.
+        pause: Asked before each call to a model; calls wait while it says True.
     """
 
     seed: SeedTable
@@ -53,3 +54,4 @@ class Context:
     who: str = ""
     progress: Progress | None = None
     cancel: Cancel | None = None
+    pause: Cancel | None = None

@@ -18,7 +18,7 @@ from core.controller.context import Context
 from core.controller.cues import asks_for
 from core.controller.finish import write_end
 from core.controller.paid import Paid
-from core.controller.plan import InOdd, OutOfOdd, Triage
+from core.controller.plan import InOdd, OutOfOdd, Step, Triage
 from core.controller.planning import make_plan
 from core.controller.ranked import audit, ranking_csv, ranking_note, run_rank, run_triage, summary, triage_note
 from core.controller.reading import Planned
@@ -68,16 +68,23 @@ def start(
     record = new_record(ctx.store.runs.path(run))
     record.put_inputs(ctx.seed, _inputs(ctx))
     memo: dict[str, Any] = {}
-    planned = planned or make_plan(query, ctx, controller, lambda step: summary(step, _free(ctx, step, memo)))
+    planned = planned or make_plan(query, ctx, controller, lambda step: _observed(ctx, step, memo))
     state = first_state(run.id, run.folder, ctx.who, run.created_at.isoformat(), planned)
-    record.write(rec.PLAN, rec.dump({k: v for k, v in state.as_dict().items() if k in ("plan", "readings", "suggestions", "clarify", "prose")}))
+    record.write(
+        rec.PLAN, rec.dump({k: v for k, v in state.as_dict().items() if k in ("plan", "readings", "suggestions", "clarify", "prose")})
+    )
     for call in planned.calls:
         record.append(rec.CALLS, call)
     return _Run(ctx, record, state, on_event, auto_confirm, memo).go({})
 
 
 def resume(
-    run: SavedRun | Path, ctx: Context, decisions: Mapping[int, Decision] | None = None, *, auto_confirm: bool = False, on_event: OnEvent | None = None
+    run: SavedRun | Path,
+    ctx: Context,
+    decisions: Mapping[int, Decision] | None = None,
+    *,
+    auto_confirm: bool = False,
+    on_event: OnEvent | None = None,
 ) -> RunState:
     """Goes on with a run that waits or was interrupted; the table and the parameters are those of its record.
 
@@ -130,6 +137,13 @@ def _inputs(ctx: Context) -> dict[str, Any]:
     }
 
 
+def _observed(ctx: Context, step: Step, memo: dict[str, Any]) -> str:
+    """What a language model is told of a step; what costs something is not done while it plans."""
+    if not isinstance(step, FREE):
+        return f"{step.op}: planned; it runs after a person has confirmed it."
+    return summary(step, _free(ctx, step, memo))
+
+
 def _free(ctx: Context, step: Triage | InOdd | OutOfOdd, memo: dict[str, Any]) -> Any:
     """A free step, computed once per run."""
     key = step.model_dump_json(exclude={"reason"})
@@ -153,7 +167,8 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.asked = asks_for(self.state.query)
-        self.paid = Paid(self.ctx, self.record, self.state.id, self.asked, self.auto_confirm)
+        evaluates = self.state.plan.last("evaluate") is not None
+        self.paid = Paid(self.ctx, self.record, self.state.id, self.asked, self.auto_confirm, evaluates)
 
     def go(self, decisions: dict[int, Decision]) -> RunState:
         """Runs the steps in order until one waits or all are done; then writes report and manifest."""
@@ -209,7 +224,13 @@ class _Run:
     def _run_free(self, i: int, step: Triage | InOdd | OutOfOdd, was: StepState) -> StepState:
         args = step.model_dump(mode="json", exclude={"reason"})
         in_sha = sha256_json(
-            {"step": args, "seed": self.ctx.seed.digest, "odd": self.ctx.seed.odd.hash, "parameters": self.ctx.params.as_dict(), "mode": self.ctx.mode}
+            {
+                "step": args,
+                "seed": self.ctx.seed.digest,
+                "odd": self.ctx.seed.odd.hash,
+                "parameters": self.ctx.params.as_dict(),
+                "mode": self.ctx.mode,
+            }
         )
         result = self.results[i] = _free(self.ctx, step, self.memo)
         name = self._file_of(i, step)

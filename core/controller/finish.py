@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import core
@@ -10,10 +10,13 @@ from core.controller import record as rec
 from core.controller.record import Record
 from core.controller.report import report
 from core.controller.state import RunState
-from core.operators import versions
+from core.evaluation import Result
+from core.operators import Acquired, versions
 
 
-def write_end(record: Record, state: RunState, results: Mapping[int, Any], acquired: Any, evaluated: Any) -> None:
+def write_end(
+    record: Record, state: RunState, results: Mapping[int, Any], acquired: Acquired | None, evaluated: Sequence[Result] | None
+) -> None:
     """Write what the run found, as far as it came, and the SHA-256 of every file.
 
     Args:
@@ -23,7 +26,7 @@ def write_end(record: Record, state: RunState, results: Mapping[int, Any], acqui
         acquired: Samples, None if none were looked for.
         evaluated: Results of an evaluation, None if there was none.
     """
-    record.write(rec.REPORT, report(state, results, acquired, evaluated, record.context()).encode())
+    record.write(rec.REPORT, report(state, results, acquired, evaluated, record.context(), record.odd().names).encode())
     record.write(rec.MANIFEST, rec.dump(manifest(record, state)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +16,8 @@ from core.controller.record import Record
 from core.controller.state import StepState
 from core.digest import sha256_bytes, sha256_json
 from core.errors import OddysseyError
-from core.operators import Acquired, Evaluated, RankResult
+from core.evaluation import Result
+from core.operators import Acquired, RankResult
 
 Decision = Literal["do", "skip"]
 Tell = Callable[[StepState], None]
@@ -31,6 +31,7 @@ class Paid:
         ctx, record, run_id: Of the run.
         asked: What the question itself asks for ("acquire", "synthesis", "evaluate").
         auto_confirm: Whether what was asked for may cost something.
+        evaluates: Whether the plan goes on to evaluate.
         acquired: Samples of the last acquisition.
         evaluated: Results of the last evaluation.
     """
@@ -40,8 +41,9 @@ class Paid:
     run_id: str
     asked: frozenset[str]
     auto_confirm: bool
+    evaluates: bool
     acquired: Acquired | None = None
-    evaluated: Evaluated | None = None
+    evaluated: tuple[Result, ...] | None = None
 
     def run(self, step: Acquire | Evaluate, was: StepState, ranked: RankResult | None, decision: Decision | None, tell: Tell) -> StepState:
         """A step, as far as it may go."""
@@ -52,18 +54,14 @@ class Paid:
     def restore(self, op: str) -> None:
         """Take what a step left in the record."""
         if op == "acquire":
-            self.acquired = operators.read_acquired(
-                *(self.record.read(n) for n in (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)),
-                datastore=self.ctx.datastore,
-                media=self.ctx.settings.media,
-            )
+            data = (self.record.read(n) for n in (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED))
+            self.acquired = operators.read_acquired(*data, datastore=self.ctx.datastore, media=self.ctx.settings.media)
         else:
-            self.evaluated = operators.read_evaluated(self.record.read(rec.RESULTS))
+            self.evaluated = operators.read_results_file(self.record.read(rec.RESULTS))
 
     def conditions(self, was: StepState) -> StepState:
         """A triage of the new results: what came out per realised slice, value and category (SliceNav, examples C and E)."""
-        assert self.evaluated is not None
-        data = operators.conditions_csv(self.evaluated)
+        data = operators.conditions_csv(self.evaluated or (), self.ctx.seed.odd.names)
         sha = self.record.write(rec.CONDITIONS, data)
         rows = len(data.decode().splitlines()) - 1
         note = f"New results by realised slice, value and question category: {rows:,} groups."
@@ -85,7 +83,12 @@ class Paid:
         if step.source != "datastore" and images is not None and lacking and decision != "skip":
             if not (making and decision == "do") and not self.auto_confirm:
                 cost = images.price.image * lacking if images.price else None
-                estimate = {"images": lacking, "model": images.name, "cost": cost, "currency": images.price.currency if images.price else ""}
+                estimate = {
+                    "images": lacking,
+                    "model": images.name,
+                    "cost": cost,
+                    "currency": images.price.currency if images.price else "",
+                }
                 note = f"{_verdicts(found)} {lacking:,} images would have to be made for {len(found.unfilled):,} slices."
                 return replace(was, status="waiting", note=note, estimate=estimate, counts=dict(found.counts))
             found = self._look(step, slices, images=True)
@@ -113,15 +116,18 @@ class Paid:
         footage = self.ctx.datastore.digest if self.ctx.datastore else ""
         in_sha = sha256_json({"step": step.model_dump(mode="json", exclude={"reason"}), "slices": slices, "datastore": footage})
         verdicts = Counter(c.verdict for c in found.candidates)
-        counts = {**found.counts, **verdicts, "unfilled": len(found.unfilled), "items": len(found.items)}
+        counts = (
+            dict(found.counts) | {str(k): n for k, n in verdicts.items()} | {"unfilled": len(found.unfilled), "items": len(found.items)}
+        )
         note = _verdicts(found)
+        usable = sum(i.verdict != "invalid" for i in found.items)
+        if usable and not self.evaluates:
+            note += f" {usable:,} of them are ready to be evaluated; nobody asked for that."
         if self.ctx.datastore is None and step.source != "synthesis":
             note += " There is no footage to look in: import a manifest."
         files = (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)
         rows = len(found.candidates)
-        return replace(
-            was, status="done", rows=rows, note=note, counts=counts, in_sha=in_sha, out_sha=out_sha, files=files, estimate=None
-        )
+        return replace(was, status="done", rows=rows, note=note, counts=counts, in_sha=in_sha, out_sha=out_sha, files=files, estimate=None)
 
     def _evaluate(self, was: StepState, decision: Decision | None, tell: Tell) -> StepState:
         if decision == "skip":
@@ -135,7 +141,9 @@ class Paid:
             return replace(was, status="skipped", note=f"Nothing to evaluate: {why}.")
         vlm, judge = self.ctx.endpoints.get("vlm"), self.ctx.endpoints.get("judge")
         if vlm is None:
-            note = f"{len(items):,} samples are ready in {rec.BUNDLE}, but no endpoint of a model under test is set (ODDYSSEY_VLM_BASE_URL)."
+            note = (
+                f"{len(items):,} samples are ready in {rec.BUNDLE}, but no endpoint of a model under test is set (ODDYSSEY_VLM_BASE_URL)."
+            )
             return replace(was, status="skipped", note=note)
         estimate = operators.estimate(items, vlm, judge, self.ctx.store)
         if decision is None and not (self.auto_confirm and "evaluate" in self.asked):
@@ -151,17 +159,27 @@ class Paid:
             limits=self.ctx.limits,
             progress=self.ctx.progress,
             cancel=self.ctx.cancel,
+            pause=self.ctx.pause,
+            who=self.ctx.who,
         )
-        if done.paused:
-            note = f"Paused: {done.paused}. {len(done.results):,} of {len(items):,} are done and will not be asked again."
+        if done.stopped:
+            note = f"Stopped: {done.stopped}. {len(done.results):,} of {len(items):,} are done and will not be asked again."
             return replace(was, status="waiting", note=note, estimate=estimate.as_dict(), counts=dict(done.counts))
-        self.evaluated = done
-        out_sha = self.record.write(rec.RESULTS, operators.results_jsonl(done))
-        in_sha = sha256_json({"bundle": sha256_bytes(self.record.read(rec.BUNDLE)), "model": vlm.public(), "judge": judge.public() if judge else None})
+        self.evaluated = done.results
+        out_sha = self.record.write(rec.RESULTS, operators.results_jsonl(done.results).encode())
+        in_sha = sha256_json({"bundle": sha256_bytes(self.record.read(rec.BUNDLE)), **done.manifest})
         note = f"{_scored(done.counts)} {self._count()}{f' {unfit:,} samples contradict their slice and were left out.' if unfit else ''}"
         counts = {**done.counts, "left_out": unfit}
         return replace(
-            was, status="done", rows=len(done.results), note=note, counts=counts, in_sha=in_sha, out_sha=out_sha, files=(rec.RESULTS,), estimate=None
+            was,
+            status="done",
+            rows=len(done.results),
+            note=note,
+            counts=counts,
+            in_sha=in_sha,
+            out_sha=out_sha,
+            files=(rec.RESULTS,),
+            estimate=None,
         )
 
     def _count(self) -> str:
@@ -170,11 +188,12 @@ class Paid:
         if table is None:
             return "The table came from a file, so the results were not counted into it."
         try:
-            grown = operators.count_results(self.ctx.store, table.id, self.run_id)
+            grown = operators.count_results(self.ctx.store, table.id, self.run_id, who=self.ctx.who)
         except OddysseyError as e:
             return f"Not counted into the table: {e}"
-        added = grown.total - self.ctx.store.tables.get(table.id).total if False else grown.total - table.total
-        return f'{added:,} samples were counted into the table "{grown.name}"; this can be undone.'
+        told = operators.counting(self.ctx.store, table.id, self.run_id)
+        left = f" Left out: {', '.join(f'{n:,} ({why})' for why, n in told.left_out.items())}." if told.left_out else ""
+        return f'{told.counted:,} samples were counted into the table "{grown.name}"; this can be undone.{left}'
 
 
 def _verdicts(found: Acquired) -> str:
@@ -190,8 +209,3 @@ def _verdicts(found: Acquired) -> str:
 def _scored(counts: Mapping[str, Any]) -> str:
     words = ("scored", "unscored", "failed", "blocked")
     return f"{', '.join(f'{int(counts.get(w, 0)):,} {w}' for w in words)}."
-
-
-def read_lines(data: bytes) -> list[Any]:
-    """The rows of a JSON Lines file."""
-    return [json.loads(x) for x in data.decode().splitlines() if x]

@@ -58,7 +58,7 @@ def ranking_note(result: RankResult) -> str:
 
 
 def ranking_csv(result: RankResult) -> bytes:
-    """The ranking as the page exports it, with the decisive neighbour; outside the ODD with the added values and what each was taken for."""
+    """The ranking as the page exports it, with the decisive neighbour; outside the ODD with what each added value was taken for."""
     ranking = result.ranking
     extra = DECISIVE + (OUTSIDE if ranking.scope.outside else ())
     text = io.StringIO(newline="")

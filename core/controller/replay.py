@@ -128,7 +128,7 @@ class _Again:
 
     def _step(self, i: int, step: Step, files: tuple[str, ...]) -> list[Check]:
         if rec.CONDITIONS in files:
-            return [self._same(rec.CONDITIONS, operators.conditions_csv(self.evaluated))]
+            return [self._same(rec.CONDITIONS, operators.conditions_csv(self.evaluated, self.ctx.seed.odd.names))]
         if isinstance(step, Triage):
             found = self.results[i] = run_triage(self.ctx, step)
             return [self._same(file_of(self.state, i, step), rec.dump(operators.triage_object(found)))]
@@ -138,7 +138,9 @@ class _Again:
         return self._acquire(step) if isinstance(step, Acquire) else self._evaluate()
 
     def _acquire(self, step: Acquire) -> list[Check]:
-        kept = operators.read_acquired(*(self.record.read(n) for n in (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)))
+        kept = operators.read_acquired(
+            *(self.record.read(n) for n in (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)), media=self.ctx.settings.media
+        )
         self.acquired = kept
         wanted = self.record.context()["datastore"]
         names = (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)
@@ -146,7 +148,8 @@ class _Again:
         if wanted and (datastore is None or datastore.digest != wanted["digest"]):
             why = f'the footage "{wanted["name"]}" ({wanted["digest"][:12]}) is not in this workspace'
             return [Check(n, "not replayed", why) for n in names]
-        assert self.ranked is not None
+        if self.ranked is None:
+            return [Check(n, "not replayed", "no ranking came before it") for n in names]
         found = operators.acquire(
             self.ctx.seed.odd,
             slices_of(self.ranked),
@@ -161,13 +164,13 @@ class _Again:
         return [self._same(n, d) for n, d in zip(names, data, strict=True)]
 
     def _evaluate(self) -> list[Check]:
-        self.evaluated = operators.rescored(operators.read_evaluated(self.record.read(rec.RESULTS)))
-        return [self._same(rec.RESULTS, operators.results_jsonl(self.evaluated))]
+        self.evaluated = operators.judged_anew(operators.read_results_file(self.record.read(rec.RESULTS)))
+        return [self._same(rec.RESULTS, operators.results_jsonl(self.evaluated).encode())]
 
     def _report(self, lacking: bool) -> Check:
         if lacking and self.evaluated is None and self.record.has(rec.RESULTS):
             return Check(rec.REPORT, "not replayed", "it tells of steps that were not replayed")
-        text = report(self.state, self.results, self.acquired, self.evaluated, self.record.context())
+        text = report(self.state, self.results, self.acquired, self.evaluated, self.record.context(), self.ctx.seed.odd.names)
         return self._same(rec.REPORT, text.encode())
 
     def _same(self, name: str, data: bytes) -> Check:

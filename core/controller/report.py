@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from core import operators
 from core.controller.ranked import audit, in_words, ranking_note, triage_note
 from core.controller.state import RunState, StepState
-from core.operators import RankResult
+from core.evaluation import Cell, Rate, Result
+from core.operators import Acquired, RankResult
 from core.scoring import Explanation
 from core.scoring import Triage as Found
 
@@ -24,7 +26,14 @@ HOW = {
 }
 
 
-def report(state: RunState, results: Mapping[int, Any], acquired: Any, evaluated: Any, context: Mapping[str, Any]) -> str:
+def report(
+    state: RunState,
+    results: Mapping[int, Any],
+    acquired: Acquired | None,
+    evaluated: Sequence[Result] | None,
+    context: Mapping[str, Any],
+    dims: Sequence[str],
+) -> str:
     """The report of a run as Markdown. It holds no times, so that a replay gives the same bytes.
 
     Args:
@@ -33,13 +42,14 @@ def report(state: RunState, results: Mapping[int, Any], acquired: Any, evaluated
         acquired: Samples, None if none were looked for.
         evaluated: Results of an evaluation, None if there was none.
         context: What the run rests on, as recorded.
+        dims: Dimensions in the order of the ODD.
     """
     parts = [
         ["# What to test next", *quote(state.query)],
         _read(state),
         *(_result(state.steps[i], results[i]) for i in sorted(results)),
-        _samples(state, acquired),
-        _evaluation(state, evaluated),
+        _samples(acquired, dims),
+        _evaluation(evaluated, dims),
         _open(state),
         _prose(state),
         _basis(state, context),
@@ -72,7 +82,7 @@ def _read(state: RunState) -> list[str]:
     notes = [*state.plan.notes, *(f'"{t}" is not in the vocabulary and was not scored.' for t in state.plan.unsupported_terms)]
     out += ["", *(f"- {clean(n)}" for n in notes)] if notes else []
     if state.suggestions:
-        meant = ", ".join(f"{s.dimension} = {s.value} for \"{s.phrase}\"" for s in state.suggestions)
+        meant = ", ".join(f'{s.dimension} = {s.value} for "{s.phrase}"' for s in state.suggestions)
         out += ["", f"Not applied, but perhaps meant: {clean(meant)}."]
     if state.steps:
         out += ["", "| Step | Arguments | Status | Result |", "| --- | --- | --- | --- |"]
@@ -140,14 +150,15 @@ def _triage(found: Found) -> list[str]:
     if found.by_value:
         out += ["", "| Value | Error | n | 95 % interval |", "| --- | --- | --- | --- |"]
         for f in found.by_value[:5]:
-            out.append(f"| {clean(in_words(dict(zip(f.dimensions, f.values, strict=True))))} | {f.error:.0%} | {f.n:,} | {f.low:.0%} to {f.high:.0%} |")
+            name = clean(in_words(dict(zip(f.dimensions, f.values, strict=True))))
+            out.append(f"| {name} | {f.error:.0%} | {f.n:,} | {f.low:.0%} to {f.high:.0%} |")
     untested = [f"{c.dimension}={c.value}" for c in found.coverage if not c.n and c.possible]
     if untested:
         out += ["", f"Never tested here: {clean(', '.join(untested))}."]
     return out
 
 
-def _samples(state: RunState, acquired: Any) -> list[str]:
+def _samples(acquired: Acquired | None, dims: Sequence[str]) -> list[str]:
     if acquired is None:
         return []
     candidates = acquired.candidates
@@ -156,34 +167,54 @@ def _samples(state: RunState, acquired: Any) -> list[str]:
     made = sum(c.source == "synthetic" for c in candidates)
     out = [
         "## Samples",
-        f"{len(candidates):,} candidates: {verdicts['valid']:,} match every dimension, {verdicts['partial']:,} miss a tag or are not verified, "
-        f"{verdicts['invalid']:,} contradict the slice. {made:,} were made. Only full matches count as evidence.",
+        f"{len(candidates):,} candidates: {verdicts['valid']:,} match every dimension, {verdicts['partial']:,} miss a tag or are not "
+        f"verified, {verdicts['invalid']:,} contradict the slice. {made:,} were made. Only full matches count as evidence.",
     ]
     if flags:
         out += ["", "| Dimension | Missing | Ambiguous | Mismatch |", "| --- | --- | --- | --- |"]
-        for d in sorted({d for d, _ in flags}):
+        for d in (x for x in dims if any((x, f) in flags for f in ("missing", "ambiguous", "mismatch"))):
             out.append(f"| {clean(d)} | {flags[d, 'missing']:,} | {flags[d, 'ambiguous']:,} | {flags[d, 'mismatch']:,} |")
     if acquired.unfilled:
         out += ["", f"{len(acquired.unfilled):,} slices stay unfilled:"]
-        out += [f"- {clean(in_words(u['slice']))}: {clean(str(u['why']))}" for u in acquired.unfilled]
+        out += [
+            f"- {clean(in_words({d: u['slice'][d] for d in dims if d in u['slice']}))}: {clean(str(u['reason']))}"
+            for u in acquired.unfilled
+        ]
     return out
 
 
-def _evaluation(state: RunState, evaluated: Any) -> list[str]:
-    if evaluated is None:
+def _evaluation(results: Sequence[Result] | None, dims: Sequence[str]) -> list[str]:
+    if results is None:
         return []
-    out = ["## Evaluation", *_counts(evaluated.counts)]
-    for title, rows in (("Realised slice", evaluated.by_slice), ("Value", evaluated.by_value), ("Question category", evaluated.by_category)):
-        out += _condition_table(title, rows)
+    status = Counter(r.status for r in results)
+    found = operators.conditions(results, dims)
+    out = [
+        "## Evaluation",
+        f"{len(results):,} samples: {status['scored']:,} scored, {status['unscored']:,} unscored, {status['failed']:,} failed, "
+        f"{status['blocked']:,} blocked. Only scored samples that match their slice in every dimension are evidence.",
+    ]
+    for title, cells in (("Realised slice", found.slices), ("Value", found.values), ("Question category", found.categories)):
+        if cells:
+            out += [
+                "",
+                f"### By {title.lower()}",
+                f"| {title} | n | Accuracy | MCQ | VQA | Judge |",
+                "| --- | --- | --- | --- | --- | --- |",
+            ]
+            out += [
+                f"| {clean(_condition(c))} | {c.all.n:,} | {' | '.join(_rate(r) for r in (c.all, c.mcq, c.vqa, c.judge))} |" for c in cells
+            ]
     return out
 
 
-def _counts(counts: Mapping[str, Any]) -> list[str]:
-    return [", ".join(f"{k.replace('_', ' ')} {v:,}" for k, v in counts.items() if isinstance(v, int)) + "."]
+def _condition(cell: Cell) -> str:
+    return (
+        f"{in_words(cell.values)}{f' (asked for: {in_words(cell.requested)})' if cell.requested and cell.requested != cell.values else ''}"
+    )
 
 
-def _condition_table(title: str, rows: Sequence[Any]) -> list[str]:
-    return [] if not rows else ["", f"### {title}", *(f"- {clean(str(r))}" for r in rows)]
+def _rate(rate: Rate) -> str:
+    return "none" if rate.mean is None else f"{rate.mean:.0%} (n = {rate.n:,}, {rate.low:.0%} to {rate.high:.0%})"
 
 
 def _open(state: RunState) -> list[str]:
@@ -198,7 +229,10 @@ def _prose(state: RunState) -> list[str]:
 
 def _basis(state: RunState, context: Mapping[str, Any]) -> list[str]:
     table, footage = context["table"], context["datastore"]
-    out = ["## What this rests on", f"- Seed table {clean(table['name']) if table else 'from a file'}, SHA-256 {context['seed_sha256'][:12]}"]
+    out = [
+        "## What this rests on",
+        f"- Seed table {clean(table['name']) if table else 'from a file'}, SHA-256 {context['seed_sha256'][:12]}",
+    ]
     if footage:
         out.append(f"- Footage {clean(footage['name'])}, digest {footage['digest'][:12]}")
     if state.plan.controller == "llm":
