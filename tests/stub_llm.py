@@ -148,19 +148,27 @@ class StubServer:
     """The stub; use it in a `with` block.
 
     Attributes:
-        script: Answers of chat completions and images; may be changed while it runs.
+        script: Answers of chat completions and images; a new one may be set while it runs, and starts from its beginning.
         models: Answer of /v1/models: names, or an `Answer`.
         requests: Every request so far, in order of arrival; those to /v1/models too.
     """
 
     def __init__(self, script: Script = (), *, models: Sequence[str] | Answer = ("stub-model",)) -> None:
-        self.script: Script = script
+        self._script: Script = script
         self.models = models
         self.requests: list[Request] = []
         self._answered = 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._port = 0
+
+    @property
+    def script(self) -> Script:
+        return self._script
+
+    @script.setter
+    def script(self, script: Script) -> None:
+        self._script, self._answered = script, 0
 
     @property
     def url(self) -> str:

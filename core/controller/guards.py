@@ -70,15 +70,14 @@ def only_asked(plan: Plan, asked: Collection[str]) -> Plan:
         plan: Any plan.
         asked: Of "acquire", "synthesis", "evaluate"; synthesis asks for samples too, and evaluating needs some.
     """
-    plan = _found_only(plan) if "synthesis" not in asked else plan
     allowed = {"evaluate"} & set(asked) | ({"acquire"} if set(asked) & {"acquire", "synthesis", "evaluate"} else set())
     out = [s for s in plan.steps if s.op in PAID and s.op not in allowed]
-    if not out:
-        return plan
-    words = {"acquire": "finding or making samples", "evaluate": "running the model under test"}
-    note = f"Offered, not asked for: {' and '.join(dict.fromkeys(words[s.op] for s in out))}."
-    steps = tuple(s for s in plan.steps if s not in out)
-    return plan.model_copy(update={"steps": steps, "notes": _once([*plan.notes, note])})
+    if out:
+        words = {"acquire": "finding or making samples", "evaluate": "running the model under test"}
+        note = f"Offered, not asked for: {' and '.join(dict.fromkeys(words[s.op] for s in out))}."
+        steps = tuple(s for s in plan.steps if s not in out)
+        plan = plan.model_copy(update={"steps": steps, "notes": _once([*plan.notes, note])})
+    return plan if "synthesis" in asked else _found_only(plan)
 
 
 def _found_only(plan: Plan) -> Plan:

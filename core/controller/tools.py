@@ -72,7 +72,7 @@ def read_step(op: str, arguments: Mapping[str, Any], odd: Odd) -> tuple[Step | N
     """
     if op not in FIELDS:
         return None, [Problem(None, "op", op[:60], f"one of {', '.join(OPS)}", kind="unknown_tool")]
-    given = {k: v for k, v in arguments.items() if k != "op" and (v not in (None, "", [], {}) or isinstance(v, bool))}
+    given = {k: v for k, v in arguments.items() if k != "op" and v not in (None, "", [], {})}
     found = [
         Problem(None, k[:60], _short(v), f"no such argument; {op} takes {', '.join(FIELDS[op])}")
         for k, v in given.items()
