@@ -18,12 +18,14 @@ from pages.shared import (
     footage,
     shell,
     state,
+    verify_queue,
+    verify_text,
 )
-from pages.shared.markup import Text, mark
+from pages.shared.markup import Text, count, fill, mark
 from pages.shared.shell import Action
 
 NAME = "Acquire and evaluate"
-RUNS, SAMPLES, CONDITIONS, MOVED, FOOTAGE = VIEWS = ("Runs", "Samples", "By condition", "What moved", "Footage")
+RUNS, SAMPLES, CONDITIONS, MOVED, FOOTAGE, CHECKS = VIEWS = ("Runs", "Samples", "By condition", "What moved", "Footage", "Checks")
 VIEW = "view"
 CONNECT = Action("connections", "Connections", "tertiary")
 NONE = "No model was evaluated yet."
@@ -50,7 +52,14 @@ def of_footage() -> tuple[Text, Text]:
             "Samples are looked for in what a manifest lists; nothing is fetched.",
         )
     rows = sum(x.rows for x in found)
-    return eval_text.fill("Samples are looked for in {n}.", n=mark(used.name)), f"{len(found):,} manifests with {rows:,} rows in all."
+    return fill("Samples are looked for in {n}.", n=mark(used.name)), f"{count(len(found), 'manifest')} with {count(rows, 'row')} in all."
+
+
+def of_checks() -> tuple[Text, Text]:
+    """The finding of the view of tags that people check: of the open queue, else of the newest."""
+    queue = verify_queue.newest()
+    found = verify_queue.found(queue)
+    return verify_text.headline(queue, found), verify_text.provenance(found)
 
 
 def synthetic(e: Evaluated | None) -> bool:
@@ -72,6 +81,8 @@ with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
     with top:
         if view == FOOTAGE:
             head(*of_footage(), synthetic(None))
+        elif view == CHECKS:
+            head(*of_checks(), synthetic(None))
         elif moved is not None:
             head(eval_text.moved_headline(moved), eval_text.moved_provenance(moved), synthetic(shown))
         elif shown is None:
@@ -82,6 +93,8 @@ with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
             head(eval_text.headline(shown), eval_text.provenance(shown), synthetic(shown))
     if view == FOOTAGE:
         eval_footage.show(odd_in_use())
+    elif view == CHECKS:
+        verify_queue.show(odd_in_use())
     elif view == RUNS:
         eval_runs.show(lines, run_id)
         current = state.current_table()
@@ -94,4 +107,4 @@ with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
     elif view == CONDITIONS:
         eval_conditions.show(shown, odd_in_use())
     else:
-        eval_moved.show(shown, moved, table)
+        eval_moved.show(shown, moved, table, odd_in_use())

@@ -160,6 +160,11 @@ class Verification(NamedRecords[SavedQueue]):
             self._get(c, queue_id)
             return tuple(self._rows(c, _a.queue_id == queue_id))
 
+    def stamp(self) -> int:
+        """A number that grows with every row, so that what was worked out from the answers can be kept until there are more."""
+        with self.db.read() as c:
+            return int(c.execute(sa.select(sa.func.max(_a.seq))).scalar() or 0)
+
     def people(self) -> tuple[str, ...]:
         """Everybody who ever answered, by name."""
         with self.db.read() as c:

@@ -50,6 +50,9 @@ def test_answers_of_several_people_stand_side_by_side(store: Store, queue: str) 
     assert v.answer({TIME: "unsure"}, " Bob  ", queue_id=queue) == Written(1, 0, 0)
     assert v.present([TIME, WEATHER]) == {TIME: {"Ada": "yes", "Bob": "unsure"}, WEATHER: {"Ada": "no"}}
     assert v.people() == ("Ada", "Bob")
+    before = v.stamp()
+    v.undo(queue, "Bob")
+    assert v.stamp() > before
 
 
 def test_a_changed_mind_is_a_further_row(store: Store, queue: str) -> None:

@@ -1,0 +1,74 @@
+"""What came of a queue: how often the tagger was right, and how far people agree."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from core import operators
+from core.acquisition.verification import AttributeReport, VerificationReport
+from core.odd import Odd
+from core.storage import SavedQueue
+from pages.shared import shell, state
+from pages.shared import verify_text as text
+from pages.shared.markup import Markup, join, strong, table
+from pages.shared.shell import Tile
+
+
+def show(queue: SavedQueue, odd: Odd, found: VerificationReport) -> None:
+    """Tiles, the table by attribute, and the files."""
+    if not found.people:
+        shell.empty("Nobody has answered yet. Shares, agreement and kappa stand here once people did; agreement needs two of them.")
+        return
+    a, d = found.pooled.agreement, found.pooled.decided
+    shell.tiles(
+        [
+            Tile("Tags confirmed", "–" if found.pooled.precision.rate is None else f"{found.pooled.precision.rate:.1%}", _basis(found)),
+            Tile("Pairwise agreement", text.number(a.pairwise), f"n = {a.questions:,} tags with two or more answers"),
+            Tile("Fleiss' kappa", text.number(a.kappa), "Yes, No and Unsure as three answers"),
+            Tile("Without Unsure", text.number(d.kappa), f"kappa over n = {d.questions:,} tags that two or more decided"),
+        ]
+    )
+    shell.note(text.why_low(a))
+    with shell.card("By attribute", "95 % intervals in brackets: Wilson for shares, bootstrap over images for agreement"):
+        rows = [_row(odd, x) for x in (*found.attributes, found.pooled)]
+        columns = ["", "Answers", "Tagger right", "Pairwise", "Kappa", "Kappa without Unsure", "Alpha", "n"]
+        shell.html(table(columns, rows, right=(3, 4, 5, 6, 7), chosen=len(rows) - 1))
+        shell.note(
+            "Tagger right: tags that more people affirm than deny, among those with a majority. n: tags with two or more answers; "
+            "the other figures rest on them. Alpha is Krippendorff's for categories without order. A dash: not defined."
+        )
+    people = join((Markup("{} {}").format(strong(who), f"{n:,}") for who, n in found.people.items()), ", ")
+    shell.note(Markup("Tags answered by {}. Images or clips answered in full by somebody: {} of {}.").format(
+        people, f"{found.done:,}", f"{found.items:,}"))  # fmt: skip
+    with st.container(horizontal=True, gap="small"):
+        st.download_button(
+            "Answers (CSV)",
+            lambda: operators.answers_csv(state.store(), queue.id),
+            f"answers-{queue.id}.csv",
+            "text/csv",
+            on_click="ignore",
+            key="verify_csv",
+        )
+        data = {"queue": {"id": queue.id, "name": queue.name, **queue.manifest}, "report": operators.verification_object(found)}
+        st.download_button(
+            "Result (JSON)",
+            json.dumps(data, indent=2, ensure_ascii=False),
+            f"verification-{queue.id}.json",
+            "application/json",
+            on_click="ignore",
+            key="verify_json",
+        )
+
+
+def _basis(found: VerificationReport) -> str:
+    p = found.pooled.precision
+    return f"{p.low:.1%} to {p.high:.1%}, n = {p.decided:,} decided" if p.decided else "no tag is decided"
+
+
+def _row(odd: Odd, x: AttributeReport) -> list[object]:
+    a, d = x.agreement, x.decided
+    name = text.attribute(odd, x.attribute)
+    figures = [text.number(f, 2) for f in (a.pairwise, a.kappa, d.kappa, a.alpha)]
+    return [name, text.counted(x), text.share(x.precision), *figures, f"{a.questions:,} of {x.asked:,}"]

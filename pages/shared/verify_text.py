@@ -1,0 +1,80 @@
+"""Sentences of the verification queue; every number with what it rests on."""
+
+from __future__ import annotations
+
+from core.acquisition.agreement import Agreement, Interval, Precision
+from core.acquisition.verification import AttributeReport, VerificationReport
+from core.odd import Odd
+from core.plots import plain
+from core.storage import QUESTION_ANSWER, SavedQueue
+from pages.shared.markup import Text, fill, mark
+
+WORDS = {"yes": "Yes", "no": "No", "unsure": "Unsure"}
+NOTHING = "No tags have been checked by people yet."
+
+
+def attribute(odd: Odd, name: str) -> str:
+    """An attribute for people."""
+    if name == QUESTION_ANSWER:
+        return "Question and answer"
+    return odd.by_name[name].label if name in odd.by_name else plain(name) if name else "All together"
+
+
+def headline(queue: SavedQueue | None, found: VerificationReport | None) -> Text:
+    """The finding."""
+    if queue is None or found is None:
+        return NOTHING
+    p = found.pooled.precision
+    if p.rate is None:
+        return fill("{name} waits for its first answers: {n} images or clips to check.", name=queue.name, n=mark(f"{found.items:,}"))
+    return fill("In {name}, people confirm {rate} of the tags that they decided.", name=queue.name, rate=mark(f"{p.rate:.1%}"))
+
+
+def provenance(found: VerificationReport | None) -> Text:
+    """What the finding rests on."""
+    if found is None:
+        return "A sample of tagged images is shown to people, who answer Yes, No or Unsure for each tag."
+    p = found.pooled.precision
+    people = f"{len(found.people):,} {'person' if len(found.people) == 1 else 'people'}"
+    if not p.decided:
+        return f"{found.statements:,} tags on {found.items:,} images or clips; {people} so far."
+    return (
+        f"{p.right:,} of {p.decided:,} decided tags, 95 % interval {p.low:.1%} to {p.high:.1%}; {p.undecided:,} undecided, "
+        f"{found.statements - found.pooled.answered:,} not answered; {people}. Of a sample balanced by value, not by frequency."
+    )
+
+
+def share(p: Precision) -> str:
+    """Share of Yes with its interval and n."""
+    if p.rate is None:
+        return "not decided"
+    return f"{p.rate:.1%} ({p.low:.1%} to {p.high:.1%}), n = {p.decided:,}"
+
+
+def number(x: Interval, digits: int = 3) -> str:
+    """A figure with its interval; a dash where it is not defined."""
+    if x.value is None:
+        return "–"
+    if x.low is None or x.high is None:
+        return f"{x.value:.{digits}f}"
+    return f"{x.value:.{digits}f} ({x.low:.{digits}f} to {x.high:.{digits}f})"
+
+
+def why_low(a: Agreement) -> str:
+    """In one line: how a high agreement can come with a low kappa, by the answers at hand."""
+    if a.pairwise.value is None or a.chance is None:
+        return "Agreement needs two people who answered the same question."
+    most = max(a.shares)
+    word = ("Yes", "No", "Unsure")[a.shares.index(most)]
+    if a.kappa.value is None:
+        return f"Every answer is {word}: there is nothing to tell agreement from chance by, so kappa is not defined."
+    return (
+        f"Two people give the same answer in {a.pairwise.value:.0%} of the pairs; as {most:.0%} of all answers are {word}, "
+        f"chance alone would give {a.chance:.0%}. Kappa counts only what lies above that, "
+        "so it is low where one answer prevails, however often people agree."
+    )
+
+
+def counted(a: AttributeReport) -> str:
+    """Answers by kind."""
+    return " · ".join(f"{a.counts[k]:,} {w}" for k, w in WORDS.items())
