@@ -18,18 +18,18 @@ TICK = 0.7
 
 def head(table: SavedTable, now: Live | None) -> None:
     """The finding, and what can be done with the whole run."""
-    if now is None:
-        clicked = shell.header(NAME, ask_text.NOTHING, _about(table), [CONNECT], table.synthetic)
-    elif now.state is None:
-        said: Text = ask_text.PLANNING if now.busy else "The question was kept, but not answered."
-        clicked = shell.header(
-            NAME, said, fill("{rule} Run {id}.", rule=ask_text.RULE, id=code(now.saved.id)), [CONNECT, NEW], table.synthetic
-        )
-    else:
-        replay = Action(
-            "replay", "Replay run", disabled=now.busy or not now.state.steps, help="Runs the stored plan again, without a model"
-        )
-        clicked = shell.header(NAME, ask_text.headline(now.state), ask_text.provenance(now.state), [CONNECT, NEW, replay], table.synthetic)
+    said: Text = ask_text.NOTHING
+    about, actions = _about(table), [CONNECT]
+    if now is not None:
+        actions.append(NEW)
+        said = ask_text.PLANNING if now.busy else ask_text.UNANSWERED
+        about = fill("{rule} Run {id}.", rule=ask_text.RULE, id=code(now.saved.id))
+    if now is not None and now.state is not None:
+        ended = now.state.steps and (now.interrupted or now.error is not None)
+        said, about = ask_text.stopped(now.state) if ended else ask_text.headline(now.state), ask_text.provenance(now.state)
+        idle = not now.busy and now.state.steps
+        actions.append(Action("replay", "Replay run", disabled=not idle, help="Runs the stored plan again, without a model"))
+    clicked = shell.header(NAME, said, about, actions, table.synthetic)
     if clicked == "connections":
         connections_form.show()
     elif clicked == "new_question":
@@ -82,6 +82,8 @@ def card(now: Live, table: SavedTable) -> None:
         answer, at = ask_card.show(now.state), now.state.waiting
     else:
         return
+    if answer == "" and now.state is not None:
+        ask_card.follow(now.state)
     if answer in ("do", "skip"):
         ask_runs.go_on(now.saved, {} if at is None else {at: answer})
     elif answer == "again":

@@ -95,6 +95,14 @@ def show(run: RunState) -> Answer:
     return ""
 
 
+def follow(run: RunState) -> None:
+    """Where to look after an evaluation."""
+    if any(s.op == "evaluate" and s.status == "done" for s in run.steps):
+        with st.container(horizontal=True, gap="small", key="follow"):
+            for label, view in (("See every answer", "Samples"), ("See what moved among the gaps", "What moved")):
+                st.page_link("pages/evaluation.py", label=label, query_params={"run": run.id, "view": view})
+
+
 def connect(run: RunState, role: Role) -> Answer:
     """The card of a run that could not evaluate what it found, for want of a model."""
     with st.container(border=True, key="confirm"):

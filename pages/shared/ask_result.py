@@ -18,7 +18,6 @@ from core.controller.record import Record
 from core.controller.replay import replay as run_again
 from core.controller.state import RunState
 from core.odd import Odd
-from core.plots import plain
 from core.storage import SavedRun
 from core.storage.schema import now
 from pages.shared import eval_sample, jobs, shell, state
@@ -126,7 +125,7 @@ def samples(record: Record, odd: Odd, title: Any) -> None:
             eval_sample.candidate(found[chosen], odd, record.folder.name)
     if unfilled:
         with st.expander(f"{len(unfilled):,} {'slice stays' if len(unfilled) == 1 else 'slices stay'} unfilled"):
-            lines = [[" · ".join(map(plain, u["slice"].values())), u["reason"]] for u in unfilled]
+            lines = [[eval_sample.slice_in_words(odd, u["slice"]), u["reason"]] for u in unfilled]
             shell.html(table(["Slice asked for", "Why"], lines))
 
 
@@ -137,7 +136,7 @@ def sample_table(found: Sequence[Mapping[str, Any]], odd: Odd) -> int | None:
             {
                 "verdict": c["verdict"],
                 "matches": f"{c['matches']} of {len(c['fidelity'])}",
-                "asked": " · ".join(map(plain, c["requested"].values())),
+                "asked": eval_sample.slice_in_words(odd, c["requested"]),
                 "source": c["source"],
                 "dataset": c["dataset"],
                 "question": c["question"],

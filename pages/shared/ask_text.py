@@ -11,6 +11,7 @@ from pages.shared.markup import Text, code, fill, join, mark
 RULE = "The controller chooses operators and values; it never sets a score."
 NOTHING = "Ask what to test next."
 PLANNING = "Reading the question."
+UNANSWERED = "The question was kept, but not answered."
 _RANKS = ("in_odd", "out_of_odd")
 
 
@@ -60,7 +61,7 @@ def headline(run: RunState) -> Text:
     if run.status == "running":
         now = next((i for i, s in enumerate(run.steps) if s.status == "running"), None)
         at = f"Step {now + 1} of {len(run.steps)} is running" if now is not None else f"Step {_done(run) + 1} of {len(run.steps)} is next"
-        return fill("{at}: {s}.", at=at, s=run.steps[now if now is not None else min(_done(run), len(run.steps) - 1)].title.lower())
+        return fill("{at}: {s}.", at=at, s=within(run.steps[now if now is not None else min(_done(run), len(run.steps) - 1)].title))
     end: Text = ""
     if f.waiting:
         end = " One paid step waits for you." if f.waiting == 1 else f" {f.waiting} paid steps wait for you."
@@ -70,6 +71,17 @@ def headline(run: RunState) -> Text:
     if not parts:
         return fill("{s}{end}", s="Plan ready." if f.waiting else "Nothing came out." if f.failed else "Looked at where it fails.", end=end)
     return fill("{start}{parts}.{end}", start=start, parts=join(parts, ", "), end=end)
+
+
+def stopped(run: RunState) -> Text:
+    """The headline of a run that did not come to its end."""
+    at = min(_done(run), len(run.steps) - 1)
+    return fill("The run stopped at step {i} of {n}: {s}.", i=at + 1, n=len(run.steps), s=within(run.steps[at].title))
+
+
+def within(title: str) -> str:
+    """The name of a step inside a sentence; what is written in capitals stays so."""
+    return title[:1].lower() + title[1:]
 
 
 def _done(run: RunState) -> int:

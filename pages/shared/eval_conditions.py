@@ -13,7 +13,9 @@ from core.odd import Odd
 from core.operators import Evaluated
 from core.plots import plain
 from pages.shared import shell
+from pages.shared.eval_sample import slice_in_words
 from pages.shared.eval_text import rate_in_words
+from pages.shared.markup import count
 
 BY = {"Slice": "by_slice", "Value": "by_value", "Question category": "by_category"}
 
@@ -24,11 +26,16 @@ def show(e: Evaluated, odd: Odd) -> None:
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         by = st.segmented_control("By", list(BY), default="Slice", required=True, key="eval_by", label_visibility="collapsed")
         st.download_button(
-            "CSV", lambda: operators.conditions_csv(e), f"results-{e.run_id}.csv", "text/csv", key="conditions_csv", on_click="ignore"
+            "CSV",
+            lambda: operators.conditions_csv(e.results),
+            f"results-{e.run_id}.csv",
+            "text/csv",
+            key="conditions_csv",
+            on_click="ignore",
         )
     cells: Sequence[Cell] = getattr(e, BY[by])
     with left:
-        shell.section(f"Results by {by.lower()}", f"{len(cells):,} groups, worst first; 95 % Wilson intervals")
+        shell.section(f"Results by {by.lower()}", f"{count(len(cells), 'group')}, worst first; 95 % Wilson intervals")
     if not cells:
         shell.note("Nothing was answered yet.")
         return
@@ -36,7 +43,7 @@ def show(e: Evaluated, odd: Odd) -> None:
     wide = st.column_config.TextColumn
     config = {
         "Slice shown": wide(width=330),
-        "Slice asked for": wide(width=330),
+        "Slice asked for": wide(width=330 if any(c.values != c.requested for c in cells) else 110),
         "Dimension": wide(width=150),
         "Value": wide(width=150),
         "Category": wide(width=190),
@@ -51,7 +58,8 @@ def show(e: Evaluated, odd: Odd) -> None:
 
 def _row(c: Cell, by: str, odd: Odd) -> dict[str, object]:
     if by == "Slice":
-        name = {"Slice shown": _slice(c.values), "Slice asked for": "the same" if c.values == c.requested else _slice(c.requested)}
+        asked = "the same" if c.values == c.requested else slice_in_words(odd, c.requested)
+        name = {"Slice shown": slice_in_words(odd, c.values) if c.values else "not fully known", "Slice asked for": asked}
     elif by == "Value":
         d, v = next(iter(c.values.items()))
         name = {"Dimension": odd.by_name[d].label if d in odd.by_name else plain(d), "Value": plain(v)}
@@ -72,7 +80,3 @@ def _row(c: Cell, by: str, odd: Odd) -> dict[str, object]:
         "Invalid": c.invalid,
         "Made": c.synthetic,
     }
-
-
-def _slice(values: object) -> str:
-    return " · ".join(plain(v) for v in values.values()) if isinstance(values, dict) and values else "not fully known"

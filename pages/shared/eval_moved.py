@@ -8,14 +8,17 @@ import streamlit as st
 
 from core import operators
 from core.errors import OddysseyError
+from core.odd import Odd
 from core.operators import Evaluated, Moved, Shift
-from core.plots import plain
 from core.scoring import ScoringParameters
 from core.storage import SavedTable
 from pages.shared import jobs, shell, state, who
-from pages.shared.markup import Text, fill, strong, table
+from pages.shared.eval_sample import slice_in_words
+from pages.shared.markup import Text, count, fill, strong, table
 
 LINES = 12
+TOP = 100
+"""Length of the lists that are compared."""
 
 
 def holding(run_id: str) -> tuple[SavedTable, ...]:
@@ -28,18 +31,18 @@ def computed(run_id: str, t: SavedTable) -> Moved:
     store, settings = state.store(), state.settings()
     found: Moved = jobs.outcome(
         ("moved", store.db.name, run_id, t.id, t.version),
-        lambda report: operators.moved(store, t, run_id, ScoringParameters(), settings),
+        lambda report: operators.moved(store, t, run_id, ScoringParameters(), settings, top=TOP),
         lambda job: None,
     )
     return found
 
 
-def show(e: Evaluated, m: Moved | None, t: SavedTable | None) -> None:
+def show(e: Evaluated, m: Moved | None, t: SavedTable | None, odd: Odd) -> None:
     """Counting and undoing, and the gaps that moved."""
     if t is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="od-counted"):
             with st.container(width="stretch"):
-                shell.note(fill("This run is counted into {t}, which now holds {n} samples.", t=strong(t.name), n=f"{t.total:,}"))
+                shell.note(fill("This run is counted into {t}, which now holds {n}.", t=strong(t.name), n=count(t.total, "sample")))
                 _left_out(t, e.run_id)
             if st.button("Undo this run", key="undo_run", help="Takes the results out of the table; they are kept"):
                 operators.undo_results(state.store(), e.run_id, table_id=t.id, who=who.name())
@@ -49,16 +52,16 @@ def show(e: Evaluated, m: Moved | None, t: SavedTable | None) -> None:
     if t is None:
         _count(e)
     if m is not None:
-        _shifts("Gaps that were filled", "tested now", m.filled)
-        _shifts(f"New in the top {m.top}", "not listed before", m.entered)
-        _shifts("Changed their rank", "listed before and after", m.changed)
-        _shifts("Fell out of the list", "still untested", m.left)
+        _shifts(odd, "Gaps that were filled", "tested now", m.filled)
+        _shifts(odd, f"New in the top {m.top}", "not listed before", m.entered)
+        _shifts(odd, "Changed their rank", "listed before and after", m.changed)
+        _shifts(odd, "Fell out of the list", "still untested", m.left)
 
 
 def _left_out(t: SavedTable, run_id: str) -> None:
     report = next((v.report for v in reversed(state.store().tables.versions(t.id)) if v.run_id == run_id and v.kind != "undone"), None)
     if report and report.get("left_out"):
-        shell.note(f"{report['counted']:,} results count. Left out: {reasons(report['left_out'])}.")
+        shell.note(f"{count(report['counted'], 'result counts', 'results count')}. Left out: {reasons(report['left_out'])}.")
 
 
 def reasons(left: object) -> str:
@@ -89,7 +92,7 @@ def _count(e: Evaluated) -> None:
             partial = st.checkbox("Count partly known slices too", key="count_partial", help="Under the slice that was asked for.")
         c = operators.counting(state.store(), chosen, e.run_id, partial=partial)
         left = f" Left out: {reasons(dict(c.left_out))}." if c.left_out else ""
-        shell.note(f"{c.counted:,} results would count.{left}")
+        shell.note(f"{count(c.counted, 'result')} would count.{left}")
         if st.button("Count them", type="primary", key="count_run", disabled=not c.counted):
             operators.count_results(state.store(), chosen, e.run_id, partial=partial, who=who.name())
             st.rerun()
@@ -109,14 +112,12 @@ def _count(e: Evaluated) -> None:
                 st.rerun()
 
 
-def _shifts(title: str, sub: str, items: Sequence[Shift]) -> None:
+def _shifts(odd: Odd, title: str, sub: str, items: Sequence[Shift]) -> None:
     if not items:
         return
     shown = f"; the first {LINES}" if len(items) > LINES else ""
     shell.section(title, f"{len(items):,}, {sub}{shown}")
-    rows = [
-        [" · ".join(map(plain, s.values.values())), _place(s.rank_before, s.phi_before), _place(s.rank_after, s.phi_after)] for s in items
-    ]
+    rows = [[slice_in_words(odd, s.values), _place(s.rank_before, s.phi_before), _place(s.rank_after, s.phi_after)] for s in items]
     shell.html(table(["Slice", "Before", "After"], rows[:LINES], right=(1, 2)))
 
 

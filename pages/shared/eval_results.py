@@ -17,7 +17,6 @@ from core.errors import OddysseyError
 from core.evaluation import Result
 from core.odd import Odd
 from core.operators import Evaluated
-from core.plots import plain
 from pages.shared import eval_sample, shell, state, who
 from pages.shared.markup import Text, Tone, chip, fill, join
 
@@ -53,11 +52,11 @@ def show(e: Evaluated, odd: Odd) -> None:
     if not found:
         shell.note("No sample was answered yet.")
         return
-    chosen = _list(found, f"{e.run_id}-{shown}")
+    chosen = _list(found, odd, f"{e.run_id}-{shown}")
     one(e.run_id, found[chosen if chosen is not None and chosen < len(found) else 0], odd)
 
 
-def _list(found: list[Result], key: str) -> int | None:
+def _list(found: list[Result], odd: Odd, key: str) -> int | None:
     frame = pd.DataFrame(
         [
             {
@@ -67,7 +66,7 @@ def _list(found: list[Result], key: str) -> int | None:
                 "question": r.item.question,
                 "answer": _option(r, r.item.answer),
                 "said": _option(r, r.choice) if r.choice else " ".join(r.response.split())[:200],
-                "slice": " · ".join(map(plain, r.item.requested.values())),
+                "slice": eval_sample.slice_in_words(odd, r.item.requested),
             }
             for r in found
         ]

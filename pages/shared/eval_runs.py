@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,9 +13,9 @@ from core.controller.state import StepState
 from core.errors import InputError
 from core.operators import Evaluated
 from core.storage import EvaluationRun, SavedRun
-from pages.shared import ask_runs, shell, state
+from pages.shared import ask_runs, connections, eval_text, shell, state
 from pages.shared.ask_runs import RUN, Live
-from pages.shared.markup import Markup, Text, Tone, bar, chip, code, fill, join, strong
+from pages.shared.markup import Markup, Text, Tone, bar, chip, code, count, fill, join, strong
 
 Stage = Literal["running", "paused", "interrupted", "waiting", "unfinished", "done"]
 CHIPS: dict[Stage, tuple[str, Tone]] = {
@@ -39,6 +40,8 @@ class Line:
         live: The question to the controller that it belongs to, None if it was started elsewhere.
         stage: How far it is.
         counts: Samples by status, with items and pending.
+        spent: Tokens and cost so far, "" before the first answer.
+        errors: Why samples have no score, with how many.
     """
 
     id: str
@@ -46,6 +49,8 @@ class Line:
     live: Live | None
     stage: Stage
     counts: dict[str, int]
+    spent: str = ""
+    errors: tuple[tuple[str, int], ...] = ()
 
     @property
     def total(self) -> int:
@@ -78,13 +83,20 @@ def line(run_id: str, run: EvaluationRun | None, asked: SavedRun | None) -> Line
     """One evaluation as it stands."""
     live = ask_runs.live(asked) if asked is not None else None
     step = next((s for s in live.state.steps if s.op == "evaluate"), None) if live and live.state else None
-    counts = dict(results(run_id).counts) if run is not None else {}
+    e = results(run_id) if run is not None else None
+    counts = dict(e.counts) if e is not None else {}
     if step is not None:
         counts["items"] = max(counts.get("items", 0), step.rows or 0)
     stage: Stage = "done" if not counts.get("pending") else "unfinished"
     if live is not None and step is not None and step.status in ("waiting", "running"):
         stage = "running" if live.busy else "interrupted" if step.status == "running" else "paused" if run is not None else "waiting"
-    return Line(run_id, run, live, stage, counts)
+    if e is None:
+        return Line(run_id, run, live, stage, counts)
+    vlm, judge = (connections.endpoint(role) for role in ("vlm", "judge"))
+    own = vlm.price if vlm is not None and vlm.name == e.model else None
+    spent = eval_text.spent(e, own, judge.price if judge is not None else None)
+    errors = Counter(r.why or r.status for r in e.results if r.status != "scored").most_common()
+    return Line(run_id, run, live, stage, counts, spent, tuple(errors))
 
 
 def results(run_id: str) -> Evaluated:
@@ -128,6 +140,8 @@ def one(x: Line, chosen: str) -> None:
             shell.html(Markup('<p class="od-note">{} {}<br>{}</p>').format(title(x), join(marks, " "), told(x)))
             if x.total:
                 shell.html(bar(x.finished / x.total, "done" if x.stage == "done" else "info"))
+            for why, n in x.errors[:3]:
+                shell.note(fill("{n} without a score: {why}", n=f"{n:,}", why=why[:300]))
         _buttons(x, chosen)
 
 
@@ -155,13 +169,14 @@ def title(x: Line) -> Text:
 def told(x: Line) -> Text:
     """Counts of a run, none left out, and who started it."""
     c = x.counts
-    parts = [f"{x.finished:,} of {x.total:,} samples" if x.total else "no samples yet"]
+    parts = [f"{x.finished:,} of {count(x.total, 'sample')}" if x.total else "no samples yet"]
     parts += [f"{c[k]:,} {k}" for k in ("scored", "unscored", "failed", "blocked") if c.get(k)]
     parts += [f"{c['pending']:,} still to ask"] if c.get("pending") else []
     judge = f", judged by {x.run.judge}" if x.run is not None and x.run.judge else ""
     at = x.run.at if x.run is not None else x.live.saved.created_at if x.live is not None else None
     who = x.live.saved.who if x.live is not None else x.run.who if x.run is not None else ""
     when = f"{at:%Y-%m-%d %H:%M} UTC" if at else ""
+    parts += [x.spent] if x.spent else []
     return fill("{c}{j}. {when}{who}, run {id}", c=", ".join(parts), j=judge, when=when, who=f", {who}" if who else "", id=code(x.id))
 
 

@@ -115,6 +115,12 @@ def beside(odd: Odd, requested: Mapping[str, str], tags: Mapping[str, Any] | Non
     return table(["Dimension", "Asked for", "Shows", ""], rows)
 
 
+def slice_in_words(odd: Odd, values: Mapping[str, str]) -> str:
+    """The values of a slice in the order of the ODD, without the dimensions that it does not distinguish."""
+    active = {odd.names[k] for k in odd.active}
+    return " · ".join(plain(values[d]) for d in odd.names if d in values and (d in active or values[d] != odd.by_name[d].base[0].name))
+
+
 def tag_in_words(tag: Any) -> str:
     """What is known of a dimension: a value, several, or nothing."""
     if tag is None or tag == "":

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.evaluation.summary import Rate, rate
+from core.llm import Price, Usage
+from core.llm.pace import cost_of
 from core.operators import Evaluated, Moved
-from pages.shared.markup import Text, code, fill, join, mark
+from pages.shared.markup import Text, code, count, fill, join, mark
 
 WORDS = {"unscored": "could not be judged", "failed": "got no answer", "blocked": "were blocked by the server"}
 
@@ -45,6 +47,21 @@ def provenance(e: Evaluated) -> Text:
     return fill("{p}.", p=join(parts, ". "))
 
 
+def spent(e: Evaluated, vlm: Price | None, judge: Price | None) -> str:
+    """Tokens of a run, and what they cost at most at the prices of today; "" before the first answer."""
+    used = [(r.usage, bool(r.judgement)) for r in e.results if r.usage]
+    if not used:
+        return ""
+    tokens = Usage(sum(u.get("prompt", 0) for u, _ in used), sum(u.get("completion", 0) for u, _ in used))
+    about = "about " if any(u.get("estimated") for u, _ in used) else ""
+    told = f"{about}{tokens.prompt:,} tokens in, {tokens.completion:,} out"
+    prices = [p for p in (vlm, judge if any(j for _, j in used) else vlm) if p is not None]
+    if len(prices) < 2 or len({p.currency for p in prices}) > 1:
+        return f"{told}, no price named"
+    dearest = Price(max(p.input for p in prices), max(p.output for p in prices), currency=prices[0].currency)
+    return f"{told}, at most {cost_of(tokens, dearest) or 0:,.2f} {dearest.currency}".rstrip() + " at your prices"
+
+
 def rate_in_words(r: Rate) -> str:
     """A mean with interval and n."""
     return f"{r.mean:.0%} [{r.low:.0%}, {r.high:.0%}], n = {r.n:,}" if r.mean is not None else "–"
@@ -52,17 +69,18 @@ def rate_in_words(r: Rate) -> str:
 
 def moved_headline(m: Moved) -> Text:
     """What a run changed among the gaps."""
+    samples = count(m.samples, "sample")
     if not m.filled and not m.entered and not m.left and not m.changed:
-        return fill("{n} samples were counted, and no gap moved.", n=f"{m.samples:,}")
-    filled = mark(f"{len(m.filled):,} {'gap was' if len(m.filled) == 1 else 'gaps were'} filled")
-    return fill("{f}; {e} of the top {k} are new.", f=filled, e=f"{len(m.entered):,}", k=m.top)
+        return fill("{n} counted, and no gap moved.", n=samples)
+    filled = mark(count(len(m.filled), "gap was", "gaps were") + " filled")
+    end = f"{count(len(m.entered), 'slice is', 'slices are')} new in the top {m.top}" if m.entered else f"none is new in the top {m.top}"
+    return fill("{f} by {n}; {e}.", f=filled, n=samples, e=end)
 
 
 def moved_provenance(m: Moved) -> Text:
     """What stands behind it."""
     gaps = f"{m.missing_before:,} gaps before, {m.missing_after:,} after" if None not in (m.missing_before, m.missing_after) else ""
     parts: Sequence[Text] = [
-        f"{m.samples:,} samples were added",
         *([gaps] if gaps else []),
         f"{len(m.changed):,} of the top {m.top} changed their rank, {m.unchanged:,} kept it, {len(m.left):,} fell out of the list untested",
         fill("Table {a} became {b}", a=code(m.digest_before[:6]), b=code(m.digest_after[:6])),

@@ -5,6 +5,7 @@ One registry serves all sessions of the process, so that two people who ask for 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
+
+from core.errors import OddysseyError
 
 KEPT = 64
 """Results that are kept, the ones used last."""
@@ -118,7 +121,17 @@ def begin(key: Hashable, work: Callable[[Job], Any]) -> Job:
         key: Name of the work, such as the id of a run.
         work: Gets its job, to tell progress and to see whether it should stop; it must not touch Streamlit.
     """
-    return _registry().get(key, work, anew=True)
+
+    def logged(job: Job) -> Any:
+        try:
+            return work(job)
+        except OddysseyError:
+            raise  # told to the user
+        except Exception:
+            logging.getLogger(__name__).exception("Work in the background ended by an error: %s", key)
+            raise
+
+    return _registry().get(key, logged, anew=True)
 
 
 def known(key: Hashable) -> Job | None:

@@ -54,6 +54,11 @@ def tags(values: Iterable[str], rare: Collection[str] = (), extended: Collection
     return join(Markup('<span class="od-tag{}">{}</span>').format(kind(v), v) for v in values)
 
 
+def count(n: int, one: str, several: str = "") -> str:
+    """A number with its noun, such as "1 sample" or "1,200 samples"."""
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
+
+
 def bar(share: float, tone: Tone = "info") -> Markup:
     """A horizontal bar filled to `share`, cut to 0..1."""
     width = f"{min(max(share, 0.0), 1.0):.2%}"
