@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from inspect import Signature, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -153,7 +153,8 @@ def reads_table(command: Callable[..., None], *, optional: bool = False, option:
         options = _table_options(**{p.name: given.pop(p.name) for p in shared})
         command(options, **given)
 
-    run.__signature__ = Signature([*shared, *own])  # type: ignore[attr-defined]
+    needed_first = sorted([*own, *shared] if option else [*shared, *own], key=lambda p: p.default is not Parameter.empty)
+    run.__signature__ = Signature(needed_first)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in (*shared, *own)}
     return run
 

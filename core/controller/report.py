@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from core.scoring import Explanation
 from core.scoring import Triage as Found
 
 SHOWN = 10
+_EDGE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 HOW = {
     "exact": "named",
     "synonym": "another word for it",
@@ -63,8 +65,8 @@ def quote(text: str) -> list[str]:
 
 
 def clean(text: str) -> str:
-    """A text that Markdown takes literally."""
-    return "".join("\\" + c if c in "\\`*_{}[]<>()#|!" else c for c in text)
+    """A text that Markdown takes literally; names with underscores stay readable, since those inside a word mean nothing."""
+    return _EDGE.sub(r"\\_", "".join("\\" + c if c in "\\`*[]<>#|~$" else c for c in text))
 
 
 def _read(state: RunState) -> list[str]:
@@ -79,7 +81,9 @@ def _read(state: RunState) -> list[str]:
         for r in state.readings:
             value = f"{r.dimension} = {r.value}" if r.value else "nothing"
             out.append(f"| {clean(r.phrase)} | {clean(value)} | {HOW[r.how]}{'. ' + clean(r.note) if r.note else ''} |")
-    notes = [*state.plan.notes, *(f'"{t}" is not in the vocabulary and was not scored.' for t in state.plan.unsupported_terms)]
+    told = " ".join(state.plan.notes)
+    unsaid = [t for t in state.plan.unsupported_terms if f'"{t}"' not in told]
+    notes = [*state.plan.notes, *(f'"{t}" is not in the vocabulary and was not scored.' for t in unsaid)]
     out += ["", *(f"- {clean(n)}" for n in notes)] if notes else []
     if state.suggestions:
         meant = ", ".join(f'{s.dimension} = {s.value} for "{s.phrase}"' for s in state.suggestions)

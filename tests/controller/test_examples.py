@@ -88,7 +88,7 @@ def test_every_recommendation_has_its_reason(run):
 
 
 def test_a_adds_the_values_of_the_paper(run):
-    state, folder = run("A")
+    state, _ = run("A")
     extend = next(s for s in state.steps if s.op == "out_of_odd").args["extend"]
     assert {d: set(v) for d, v in extend.items()} == {
         "time": {"dawn", "dusk"},

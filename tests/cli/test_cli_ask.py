@@ -1,0 +1,74 @@
+"""The commands ask and replay: record, JSON, refusals, exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core import operators
+from core.cli import main
+from core.operators import DEMO_TABLE
+from core.settings import Settings
+from core.storage import open_store
+
+COMMAND = ()
+TEXT = ""
+DEMO = ("--table", DEMO_TABLE, "--model-column", "model", "--model", "model-a")
+FOG = "Identify missing foggy highway slices, retrieve test images, and evaluate the model."
+
+
+def test_a_question_gives_plan_record_and_files(run, tmp_path):
+    folder = tmp_path / "run"
+    data = json.loads(run("ask", FOG, *DEMO, "--manifest", "demo", "--run-dir", folder, "--json"))
+    assert [s["op"] for s in data["steps"]] == ["in_odd", "acquire", "evaluate", "triage"]
+    assert data["steps"][0]["counts"]["combinations"] == 240
+    assert set(data["files"]) == set(data["manifest"]["files"]) | {"manifest.json"}
+    assert all((folder / f).is_file() for f in data["files"])
+    again = json.loads(run("replay", folder, "--json"))
+    assert again["equal"]
+    assert {c["status"] for c in again["checks"]} == {"equal"}
+
+
+def test_a_saved_table_is_found_by_name_and_by_id(run):
+    store = open_store(Settings.from_environment())
+    table = operators.load_demo(store)[0]
+    store.close()
+    states = [json.loads(run("ask", "What blind spots exist?", "--table", t, "--json")) for t in (table.name, table.id)]
+    assert states[0]["manifest"]["table"]["id"] == table.id
+    first, second = ([s["out_sha"] for s in x["steps"]] for x in states)
+    assert first == second
+
+
+def test_people_read_what_was_understood(run):
+    text = run("ask", "What tunnel and underpass scenarios need testing?", *DEMO)
+    assert '"tunnel": environment = tunnel (extension)' in text
+    assert '"underpass": nothing (unsupported)' in text
+    assert text.rstrip().splitlines()[-1].startswith("Record: ")
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("ask", "What is missing?", "--table", "nowhere.csv"), "no file"),
+        (("ask", "What is missing?", *DEMO, "--controller", "oracle"), "offline, llm"),
+        (("ask", " ", *DEMO), "1 to 4,000"),
+        (("ask", "What is missing?", *DEMO, "--manifest", "nowhere"), "nowhere"),
+        (("replay", "0badf00d"), "no run"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(refused, args, says):
+    assert says in refused(*args)
+
+
+def test_a_changed_record_ends_with_another_exit_code(run, tmp_path, capsys):
+    folder = tmp_path / "run"
+    run("ask", "What blind spots exist in our current test coverage?", *DEMO, "--run-dir", folder)
+    report = folder / "agent_response.md"
+    report.write_text(report.read_text(encoding="utf-8") + "\nAll is well.\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as e:
+        main(["replay", str(folder)])
+    out, err = capsys.readouterr()
+    assert (e.value.code, err) == (1, "")
+    assert "NOT equal" in out
+    assert "agent_response.md: the file was changed after the run" in out
