@@ -279,7 +279,7 @@ def _by_plan(job: _Job) -> _Draft:
     wrong: list[Problem] = []
     for attempt in range(talk.budget.repairs + 1):
         reply = talk.ask(messages, "plan", schema=schema)
-        value = json_object(reply.text)
+        value = arguments(reply.text)[1] if reply.text.strip() else None  # also encoded twice, as some servers send JSON
         if value is not None and "steps" not in value:  # wrapped once more, such as {"plan": {...}}
             value = next((v for v in value.values() if isinstance(v, dict) and "steps" in v), value)
         if value is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -98,6 +99,8 @@ def _content(message: Mapping[str, Any]) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content or _first_text(message, "refusal")
+    if isinstance(content, dict):  # JSON that was asked for, decoded by the server
+        return json.dumps(content, ensure_ascii=False)
     if isinstance(content, list):  # parts, as some servers answer
         return "".join(p if isinstance(p, str) else str(p.get("text") or "") for p in content if isinstance(p, str | dict))
     return _first_text(message, "refusal")
