@@ -15,12 +15,13 @@ import typer
 from core import operators
 from core.cli import options as o
 from core.cli.acquire import acquire, footage
-from core.cli.ask import ask, replay
+from core.cli.ask import ask, replay, resume
 from core.cli.benchmark import compare
 from core.cli.campaign import campaign
 from core.cli.evaluate import evaluate, judge
 from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
+from core.cli.stability import stability
 from core.cli.tag import tag
 from core.errors import InputError, OddysseyError
 from core.scoring import Search, candidate_space
@@ -31,7 +32,9 @@ app = typer.Typer(
 )
 app.command()(o.reads_table(compare, optional=True))
 app.command()(o.reads_table(ask, option=True))
+app.command()(resume)
 app.command()(replay)
+app.command()(o.reads_table(stability, option=True))
 app.command()(evaluate)
 app.command()(judge)
 app.command()(tag)

@@ -1,9 +1,10 @@
-"""The commands `ask` and `replay`."""
+"""The commands `ask`, `resume` and `replay`."""
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,15 +13,19 @@ import typer
 
 from core import operators
 from core.cli import options as o
+from core.cli.evaluate import MaxCalls, MaxCost, MaxTokens
 from core.cli.show import say
-from core.controller import Context, Replay, RunState, start
+from core.controller import Context, Record, Replay, RunState, last_state, open_record, start
 from core.controller import replay as replay_run
+from core.controller import resume as resume_run
 from core.controller.record import MANIFEST
 from core.errors import InputError
 from core.llm.connections import endpoints_for
+from core.llm.pace import Limits
 from core.settings import Settings
 from core.storage import Store, open_store
 
+Run = Annotated[str, typer.Argument(help="Id of a run, or the folder of its record.", show_default=False)]
 RunDir = Annotated[Path | None, typer.Option("--run-dir", help="New folder for the record; by default one in the workspace.")]
 
 
@@ -33,6 +38,9 @@ def ask(
     ] = "offline",
     yes: Annotated[bool, typer.Option("--yes", help="Do paid steps that the question asks for without a further question.")] = False,
     run_dir: RunDir = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
     who: Annotated[str, typer.Option("--who", help="Who asks, for the record.")] = "",
     as_json: o.AsJson = False,
 ) -> None:
@@ -42,20 +50,47 @@ def ask(
     settings = Settings.from_environment()
     store = open_store(settings)
     try:
-        ctx = _context(opts, store, settings, manifest, who)
+        limits = Limits(max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost)
+        ctx = replace(context_of(opts, store, settings, manifest, who), limits=limits)
         kind: Literal["offline", "llm"] = "llm" if controller == "llm" else "offline"
         state = start(query, ctx, controller=kind, auto_confirm=yes, folder=run_dir)
         folder = store.runs.path(store.runs.get(state.id))
     finally:
         store.close()
-    if as_json:
-        _print_json(state.as_dict() | {"path": str(folder), "manifest": json.loads((folder / MANIFEST).read_bytes())})
-    else:
-        _print_run(state, folder)
+    _print(state, folder, as_json)
+
+
+def resume(
+    run: Run,
+    skip: Annotated[bool, typer.Option("--skip", help="Leave the waiting step out instead of doing it.")] = False,
+    manifest: Annotated[str, typer.Option("--manifest", help="Footage of the run, where the workspace does not have it.")] = "",
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Does the step that a run waits with, or goes on with a run that was interrupted; what was answered is not asked again."""
+    settings = Settings.from_environment()
+    store = open_store(settings)
+    try:
+        folder, record = _record(store, run)
+        state, kept = last_state(record), record.context()
+        footage = operators.open_footage(store, manifest, record.odd(), settings) if manifest else None
+        if footage is None and kept["datastore"]:
+            footage = operators.find_datastore(store, kept["datastore"]["digest"])
+        table = store.tables.get(kept["table"]["id"]) if kept["table"] else None
+        limits = Limits(max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost)
+        models = endpoints_for(store)
+        ctx = Context(record.seed(), {}, settings, store, table=table, datastore=footage, endpoints=models, limits=limits, who=state.who)
+        waiting = state.waiting
+        state = resume_run(folder, ctx, {} if waiting is None else {waiting: "skip" if skip else "do"})
+    finally:
+        store.close()
+    _print(state, folder, as_json)
 
 
 def replay(
-    run: Annotated[str, typer.Argument(help="Id of a run, or the folder of its record.", show_default=False)],
+    run: Run,
     manifest: Annotated[str, typer.Option("--manifest", help="Footage of the run, where the workspace does not have it.")] = "",
     as_json: o.AsJson = False,
 ) -> None:
@@ -63,7 +98,7 @@ def replay(
     settings = Settings.from_environment()
     store = open_store(settings)
     try:
-        folder = Path(run) if Path(run).is_dir() else store.runs.path(store.runs.get(run))
+        folder, _ = _record(store, run)
         footage = operators.open_footage(store, manifest, None, settings) if manifest else None
         found = replay_run(folder, store, settings, footage)
     finally:
@@ -76,7 +111,14 @@ def replay(
         sys.exit(1)
 
 
-def _context(opts: o.TableOptions, store: Store, settings: Settings, manifest: str, who: str) -> Context:
+def _record(store: Store, run: str) -> tuple[Path, Record]:
+    """The record of a run that is named by its id or its folder."""
+    folder = Path(run) if Path(run).is_dir() else store.runs.path(store.runs.get(run))
+    return folder, open_record(folder)
+
+
+def context_of(opts: o.TableOptions, store: Store, settings: Settings, manifest: str, who: str) -> Context:
+    """What a question to a table works with: the table, the footage if any, and every endpoint that is set."""
     table = opts.saved(store)
     if table is not None:
         seed, source = store.tables.load(table.id), dict(store.tables.provenance(table.id).report)
@@ -94,6 +136,13 @@ def _print_json(data: Any) -> None:
     sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def _print(state: RunState, folder: Path, as_json: bool) -> None:
+    if as_json:
+        _print_json(state.as_dict() | {"path": str(folder), "manifest": json.loads((folder / MANIFEST).read_bytes())})
+    else:
+        _print_run(state, folder)
+
+
 def _print_run(state: RunState, folder: Path) -> None:
     if state.clarify:
         say(state.clarify)
@@ -105,7 +154,8 @@ def _print_run(state: RunState, folder: Path) -> None:
     for s in state.steps:
         say(f"{s.title} ({s.op}): {s.status}. {s.note}")
         if s.estimate:
-            say(f"  would take: {', '.join(f'{k} {v}' for k, v in s.estimate.items() if v is not None)}; --yes does it")
+            takes = ", ".join(f"{k} {v}" for k, v in s.estimate.items() if v not in (None, "", []))
+            say(f"  would take: {takes}; python -m core resume {state.id} does it")
     if state.suggestions:
         say(f"Did you mean {', '.join(f'{s.dimension} = {s.value}' for s in state.suggestions)}?")
     say(f"Record: {folder}")

@@ -33,9 +33,10 @@ def make_plan(query: str, ctx: Context, controller: Literal["offline", "llm"], o
         return replace(offline, plan=offline.plan.model_copy(update={"fallback_reason": NO_ENDPOINT}))
     from core.controller.llm import plan_llm
     from core.llm import Client
+    from core.llm.connections import learn
 
-    with Client(endpoint) as client:
-        return plan_llm(query, ctx.seed.odd, client, observe=observe, settings=ctx.settings)
+    with Client(endpoint, on_adapt=lambda profile: learn(ctx.store, endpoint, profile)) as client:
+        return plan_llm(query, ctx.seed.odd, client, observe=observe, settings=ctx.settings, prose=lambda _: None)
 
 
 def edited(planned: Planned, ctx: Context) -> Planned:

@@ -11,6 +11,7 @@ from core.cli import main
 from core.operators import DEMO_TABLE
 from core.settings import Settings
 from core.storage import open_store
+from tests.stub_llm import StubServer
 
 COMMAND = ()
 TEXT = ""
@@ -38,6 +39,23 @@ def test_a_saved_table_is_found_by_name_and_by_id(run):
     assert states[0]["manifest"]["table"]["id"] == table.id
     first, second = ([s["out_sha"] for s in x["steps"]] for x in states)
     assert first == second
+
+
+def test_a_waiting_step_is_done_or_left_out_later(run, monkeypatch, tmp_path):
+    with StubServer(lambda _: "A") as stub:
+        for name, value in stub.environment("vlm").items():
+            monkeypatch.setenv(name, value)
+        folders = [tmp_path / name for name in ("one", "two")]
+        waiting = [json.loads(run("ask", FOG, *DEMO, "--manifest", "demo", "--run-dir", f, "--json")) for f in folders]
+        assert [x["status"] for x in waiting] == ["waiting", "waiting"]
+        assert stub.asked == []
+        assert "resume" in run("ask", FOG, *DEMO, "--manifest", "demo")
+        left = json.loads(run("resume", folders[0], "--skip", "--manifest", "demo", "--json"))
+        assert ([s["status"] for s in left["steps"]], stub.asked) == (["done", "done", "skipped", "done"], [])
+        done = json.loads(run("resume", waiting[1]["id"], "--manifest", "demo", "--json"))
+        assert [s["status"] for s in done["steps"]] == ["done"] * 4
+        assert len(stub.asked) == done["steps"][2]["rows"] > 0
+        assert json.loads(run("replay", folders[1], "--manifest", "demo", "--json"))["equal"]
 
 
 def test_people_read_what_was_understood(run):
