@@ -19,7 +19,6 @@ from pages.shared import (
     shell,
     state,
     verify_queue,
-    verify_text,
 )
 from pages.shared.markup import Text, count, fill, mark
 from pages.shared.shell import Action
@@ -55,13 +54,6 @@ def of_footage() -> tuple[Text, Text]:
     return fill("Samples are looked for in {n}.", n=mark(used.name)), f"{count(len(found), 'manifest')} with {count(rows, 'row')} in all."
 
 
-def of_checks() -> tuple[Text, Text]:
-    """The finding of the view of tags that people check: of the open queue, else of the newest."""
-    queue = verify_queue.newest()
-    found = verify_queue.found(queue)
-    return verify_text.headline(queue, found), verify_text.provenance(found)
-
-
 def synthetic(e: Evaluated | None) -> bool:
     """Whether any number of the page comes from made-up data."""
     used, current = footage.current(), state.current_table()
@@ -82,7 +74,7 @@ with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
         if view == FOOTAGE:
             head(*of_footage(), synthetic(None))
         elif view == CHECKS:
-            head(*of_checks(), synthetic(None))
+            head(*verify_queue.finding(), synthetic(None))
         elif moved is not None:
             head(eval_text.moved_headline(moved), eval_text.moved_provenance(moved), synthetic(shown))
         elif shown is None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 from markupsafe import Markup
+from streamlit.delta_generator import DeltaGenerator
 
 from core.odd import Odd
 from core.plots import plain
@@ -16,7 +17,7 @@ from pages.shared.markup import bar, fill, strong
 _AT, _SEEN, _TOLD = "verify.at", "verify.seen", "verify.told"
 
 
-def show(queue: SavedQueue, odd: Odd, items: Sequence[QueueItem], name: str) -> None:
+def show(queue: SavedQueue, odd: Odd, items: Sequence[QueueItem], name: str, steps: DeltaGenerator) -> None:
     """The item at hand; it starts with the first that this person has not answered in full.
 
     Args:
@@ -24,6 +25,7 @@ def show(queue: SavedQueue, odd: Odd, items: Sequence[QueueItem], name: str) -> 
         odd: Defines the values.
         items: Its items.
         name: Who answers.
+        steps: Where the buttons to go on and back belong.
     """
     verification = state.store().verification
     every = [s for x in items for s in x.statements]
@@ -31,7 +33,8 @@ def show(queue: SavedQueue, odd: Odd, items: Sequence[QueueItem], name: str) -> 
     left = [i for i, x in enumerate(items) if any(s not in own for s in x.statements)]
     key = f"{_AT}.{queue.id}.{name}"
     at = min(int(st.session_state.setdefault(key, left[0] if left else 0)), len(items) - 1)
-    _bar(queue, name, key, at, len(items), len(items) - len(left))
+    with steps:
+        _bar(queue, name, key, at, len(items), len(items) - len(left))
     if told := st.session_state.pop(_TOLD, ""):
         shell.note(told)
     item = items[at]
@@ -39,7 +42,7 @@ def show(queue: SavedQueue, odd: Odd, items: Sequence[QueueItem], name: str) -> 
         picture, answers = st.columns([0.52, 0.48], gap="medium")
         with picture:
             _pictures(item)
-            shell.note(fill("{at} of {n}. {caption}", at=f"{at + 1:,}", n=f"{len(items):,}", caption=item.caption))
+            shell.note(f"{at + 1:,} of {len(items):,}")  # no caption: it would say what to see
         with answers:
             seen = verification.numbers(item.statements, name)
             given = _questions(queue, odd, item, own, seen, name)
@@ -69,7 +72,7 @@ def _pictures(item: QueueItem) -> None:
 
 
 def _bar(queue: SavedQueue, name: str, key: str, at: int, size: int, done: int) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="verify_steps"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="verify_steps"):
         if st.button("Back", key="verify_back", disabled=at == 0, icon=":material/chevron_left:"):
             st.session_state[key] = at - 1
             st.rerun()
@@ -94,30 +97,34 @@ def _questions(
     """The answers that stand on the page; none is chosen in advance."""
     given: dict[Statement, Answer] = {}
     for i, s in enumerate(item.statements):
-        with st.container(key=f"od-judge-{i}", gap="small"):
-            if s.attribute == QUESTION_ANSWER:
-                eval_sample.question(item.question, item.options, item.answer, "")
-                label = "Do question and answer fit the image?"
-            else:
-                label = f"{verify_text.attribute(odd, s.attribute)}: {plain(s.value)}"
+        if s.attribute == QUESTION_ANSWER:
+            eval_sample.question(item.question, item.options, item.answer, "")
+            label, line = "Do question and answer fit the image?", Markup("<b>Do question and answer fit the image?</b>")
+        else:
+            label = f"{verify_text.attribute(odd, s.attribute)}: {plain(s.value)}"
+            line = fill("{name}: {value}", name=verify_text.attribute(odd, s.attribute), value=strong(plain(s.value)))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"od-judge-{i}"):
+            with st.container(width="stretch"):
+                shell.html(Markup('<p class="od-option">{}</p><p class="od-note">{}</p>').format(line, _meaning(odd, s)))
             chosen = st.segmented_control(
                 label,
                 ANSWERS,
                 default=own.get(s),
                 format_func=verify_text.WORDS.__getitem__,
                 key=f"verify-{queue.id}-{s.key[:16]}-{name}-{seen[s]}",
-                help=_meaning(odd, s),
+                label_visibility="collapsed",
+                width="content",
             )
-            if chosen is not None:
-                given[s] = chosen
+        if chosen is not None:
+            given[s] = chosen
     return given
 
 
-def _meaning(odd: Odd, s: Statement) -> str | None:
+def _meaning(odd: Odd, s: Statement) -> str:
     """What a labeller should see to give the value."""
     dimension = odd.by_name.get(s.attribute)
     value = dimension.by_name.get(s.value) if dimension is not None else None
-    return value.definition or None if value is not None else None
+    return value.definition if value is not None else ""
 
 
 def _next(at: int, left: Sequence[int], size: int) -> int:

@@ -10,6 +10,7 @@ from core.errors import OddysseyError
 from core.odd import Odd
 from core.storage import QueueItem, SavedQueue
 from pages.shared import footage, shell, state, verify_item, verify_report, who
+from pages.shared import verify_text as text
 from pages.shared.markup import Markup, Text, fill, strong
 from pages.shared.records import RecordList
 
@@ -17,6 +18,7 @@ QUEUE = "queue"
 """Query parameter of the queue that is shown."""
 ANSWER, RESULT = PARTS = ("Answer", "Result")
 FOOTAGE, TAGGED, MADE = SOURCES = ("The footage in use", "What models tagged here", "Images that were made")
+_PART = "verify_part"
 _EMPTY = {
     FOOTAGE: "The footage in use has no image on this machine that carries a tag.",
     TAGGED: "No model tagged anything here yet; `python -m core tag FOLDER` does.",
@@ -30,17 +32,21 @@ def current() -> SavedQueue | None:
     return next((q for q in state.store().verification.list() if q.id == wanted), None)
 
 
-def newest() -> SavedQueue | None:
-    """The open queue, else the newest."""
-    return current() or next(iter(state.store().verification.list()), None)
-
-
 def found(queue: SavedQueue | None) -> VerificationReport | None:
     """What came of a queue so far."""
     if queue is None:
         return None
     store = state.store()
     return _report(store.db.name, queue.id, store.verification.stamp())
+
+
+def finding() -> tuple[Text, Text]:
+    """Headline and provenance of the view. Whoever is answering is not told what others said."""
+    if (queue := current()) is not None and st.session_state.get(_PART, ANSWER) == ANSWER:
+        return text.answering(queue), text.provenance(None)
+    queue = queue or next(iter(state.store().verification.list()), None)
+    report = found(queue)
+    return text.headline(queue, report), text.provenance(report)
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
@@ -64,17 +70,20 @@ def show(odd: Odd) -> None:
         if st.button("All queues", icon=":material/arrow_back:", type="tertiary", key="verify_close"):
             st.query_params.pop(QUEUE, None)
             st.rerun()
-        part = st.segmented_control("Part", PARTS, default=ANSWER, required=True, key="verify_part", label_visibility="collapsed")
+        part = st.segmented_control("Part", PARTS, default=ANSWER, required=True, key=_PART, label_visibility="collapsed")
     if part == RESULT:
         report = found(queue)
         if report is not None:
             verify_report.show(queue, own, report)
         return
-    name = who.ask("verify_who")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        with st.container(width=190):
+            name = who.ask("verify_who")
+        steps = st.container(width="stretch")
     if not name:
         shell.empty("Say who you are first: answers of several people stand side by side and are compared.")
         return
-    verify_item.show(queue, own, _items(state.store().db.name, queue.id), name)
+    verify_item.show(queue, own, _items(state.store().db.name, queue.id), name, steps)
 
 
 @st.cache_data(show_spinner=False, max_entries=8)

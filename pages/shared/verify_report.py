@@ -7,9 +7,10 @@ import json
 import streamlit as st
 
 from core import operators
+from core.acquisition.agreement import Interval
 from core.acquisition.verification import AttributeReport, VerificationReport
 from core.odd import Odd
-from core.storage import SavedQueue
+from core.storage import ANSWERS, SavedQueue
 from pages.shared import shell, state
 from pages.shared import verify_text as text
 from pages.shared.markup import Markup, join, strong, table
@@ -25,16 +26,16 @@ def show(queue: SavedQueue, odd: Odd, found: VerificationReport) -> None:
     shell.tiles(
         [
             Tile("Tags confirmed", "–" if found.pooled.precision.rate is None else f"{found.pooled.precision.rate:.1%}", _basis(found)),
-            Tile("Pairwise agreement", text.number(a.pairwise), f"n = {a.questions:,} tags with two or more answers"),
-            Tile("Fleiss' kappa", text.number(a.kappa), "Yes, No and Unsure as three answers"),
-            Tile("Without Unsure", text.number(d.kappa), f"kappa over n = {d.questions:,} tags that two or more decided"),
+            _tile("Pairwise agreement", a.pairwise, f"n = {a.questions:,} tags with two or more answers"),
+            _tile("Fleiss' kappa", a.kappa, "Yes, No and Unsure as three answers"),
+            _tile("Kappa without Unsure", d.kappa, f"n = {d.questions:,} tags that two or more decided"),
         ]
     )
     shell.note(text.why_low(a))
     with shell.card("By attribute", "95 % intervals in brackets: Wilson for shares, bootstrap over images for agreement"):
         rows = [_row(odd, x) for x in (*found.attributes, found.pooled)]
-        columns = ["", "Answers", "Tagger right", "Pairwise", "Kappa", "Kappa without Unsure", "Alpha", "n"]
-        shell.html(table(columns, rows, right=(3, 4, 5, 6, 7), chosen=len(rows) - 1))
+        columns = ["", "Yes", "No", "Unsure", "Tagger right", "Pairwise", "Kappa", "Kappa without Unsure", "Alpha", "n"]
+        shell.html(table(columns, rows, right=range(1, len(columns)), chosen=len(rows) - 1))
         shell.note(
             "Tagger right: tags that more people affirm than deny, among those with a majority. n: tags with two or more answers; "
             "the other figures rest on them. Alpha is Krippendorff's for categories without order. A dash: not defined."
@@ -69,6 +70,16 @@ def _basis(found: VerificationReport) -> str:
 
 def _row(odd: Odd, x: AttributeReport) -> list[object]:
     a, d = x.agreement, x.decided
-    name = text.attribute(odd, x.attribute)
-    figures = [text.number(f, 2) for f in (a.pairwise, a.kappa, d.kappa, a.alpha)]
-    return [name, text.counted(x), text.share(x.precision), *figures, f"{a.questions:,} of {x.asked:,}"]
+    p = x.precision
+    right = _cell("–", "") if p.rate is None else _cell(f"{p.rate:.1%}", f"{p.low:.0%} to {p.high:.0%}; n = {p.decided:,}")
+    figures = [_cell(text.number(f.value, 2), text.interval(f, 2)) for f in (a.pairwise, a.kappa, d.kappa, a.alpha)]
+    return [text.attribute(odd, x.attribute), *(f"{x.counts[k]:,}" for k in ANSWERS), right, *figures, f"{a.questions:,} of {x.asked:,}"]
+
+
+def _cell(figure: str, basis: str) -> Markup:
+    """A figure with its interval in small type."""
+    return Markup('{} <small class="od-quiet">{}</small>').format(figure, f"({basis})" if basis else "")
+
+
+def _tile(label: str, x: Interval, basis: str) -> Tile:
+    return Tile(label, text.number(x.value), "; ".join(t for t in (text.interval(x), basis) if t))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.acquisition.agreement import Agreement, Interval, Precision
-from core.acquisition.verification import AttributeReport, VerificationReport
+from core.acquisition.agreement import Agreement, Interval
+from core.acquisition.verification import VerificationReport
 from core.odd import Odd
 from core.plots import plain
 from core.storage import QUESTION_ANSWER, SavedQueue
@@ -30,6 +30,11 @@ def headline(queue: SavedQueue | None, found: VerificationReport | None) -> Text
     return fill("In {name}, people confirm {rate} of the tags that they decided.", name=queue.name, rate=mark(f"{p.rate:.1%}"))
 
 
+def answering(queue: SavedQueue) -> Text:
+    """What is asked of a person."""
+    return fill("Say of each tag whether it is right: {n} in {name}.", n=mark(f"{queue.size:,} images or clips"), name=queue.name)
+
+
 def provenance(found: VerificationReport | None) -> Text:
     """What the finding rests on."""
     if found is None:
@@ -44,20 +49,17 @@ def provenance(found: VerificationReport | None) -> Text:
     )
 
 
-def share(p: Precision) -> str:
-    """Share of Yes with its interval and n."""
-    if p.rate is None:
-        return "not decided"
-    return f"{p.rate:.1%} ({p.low:.1%} to {p.high:.1%}), n = {p.decided:,}"
-
-
-def number(x: Interval, digits: int = 3) -> str:
-    """A figure with its interval; a dash where it is not defined."""
-    if x.value is None:
+def number(x: float | None, digits: int = 3) -> str:
+    """A figure; a dash where it is not defined."""
+    if x is None:
         return "–"
-    if x.low is None or x.high is None:
-        return f"{x.value:.{digits}f}"
-    return f"{x.value:.{digits}f} ({x.low:.{digits}f} to {x.high:.{digits}f})"
+    text = f"{abs(x):.{digits}f}"
+    return f"−{text}" if x < 0 and float(text) else text
+
+
+def interval(x: Interval, digits: int = 3) -> str:
+    """The interval of a figure, "" where there is none."""
+    return "" if x.low is None or x.high is None else f"{number(x.low, digits)} to {number(x.high, digits)}"
 
 
 def why_low(a: Agreement) -> str:
@@ -73,8 +75,3 @@ def why_low(a: Agreement) -> str:
         f"chance alone would give {a.chance:.0%}. Kappa counts only what lies above that, "
         "so it is low where one answer prevails, however often people agree."
     )
-
-
-def counted(a: AttributeReport) -> str:
-    """Answers by kind."""
-    return " · ".join(f"{a.counts[k]:,} {w}" for k, w in WORDS.items())
