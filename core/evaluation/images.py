@@ -6,7 +6,6 @@ import asyncio
 import base64
 import io
 import os
-import warnings
 from collections import OrderedDict
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from core.errors import InputError
 
 LONGEST_SIDE = 1_280
 QUALITY = 85
+MOST_PIXELS = 80_000_000
+"""A file may claim to be larger than memory; such a one is refused before it is unpacked."""
 ORIENTATION = 0x0112
 """Exif's tag for how a camera was held."""
 MOST_BYTES = 100_000_000
@@ -56,19 +57,21 @@ def data_url(data: bytes, name: str = "") -> str:
     from PIL import Image, ImageOps
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(data)) as opened:
-                opened.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))  # large JPEGs are decoded at a fraction of their size
-                image: Image.Image = opened
-                if opened.getexif().get(ORIENTATION, 1) != 1:
-                    image = ImageOps.exif_transpose(opened)
-                if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-                    layered = image.convert("RGBA")
-                    image = Image.new("RGB", layered.size, "white")
-                    image.paste(layered, mask=layered.getchannel("A"))
-                image = image if image.mode == "RGB" else image.convert("RGB")
-                image.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.BICUBIC)
+        with Image.open(io.BytesIO(data)) as opened:
+            if opened.width * opened.height > MOST_PIXELS:
+                raise ValueError(f"{opened.width:,} x {opened.height:,} pixels are more than {MOST_PIXELS:,}")
+            opened.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))  # large JPEGs are decoded at a fraction of their size
+            image: Image.Image = opened
+            if opened.getexif().get(ORIENTATION, 1) != 1:
+                image = ImageOps.exif_transpose(opened)
+            if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+                layered = image.convert("RGBA")
+                image = Image.new("RGB", layered.size, "white")
+                image.paste(layered, mask=layered.getchannel("A"))
+            image = image if image.mode == "RGB" else image.convert("RGB")
+            image.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.BICUBIC)
+            image.load()
+            image.load()  # what was neither turned nor made smaller is not unpacked yet, and the file closes here
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as e:
         raise InputError(f'"{name}" is no image that can be read: {str(e)[:200] or type(e).__name__}.') from e
     out = io.BytesIO()

@@ -155,6 +155,9 @@ class Need:
 class Budget:
     """What was spent, and what those in flight may spend; a call starts only if all of it fits.
 
+    Needs are estimates. As soon as a call has used more than its estimate, all others are expected to do the same, so that a cap is
+    passed by no more than the first calls in flight were underestimated.
+
     Attributes:
         limits: Where it ends.
         calls: Calls sent.
@@ -168,6 +171,7 @@ class Budget:
     cost: float = 0.0
     _held: dict[int, Need] = field(default_factory=dict)
     _number: int = 0
+    _worse: float = 1.0
 
     def reserve(self, need: Need) -> int | Literal["wait"] | str:
         """Set the need of a call aside.
@@ -176,11 +180,11 @@ class Budget:
             A number to settle with; "wait" if what others have set aside may yet come back; else why the budget is at its end.
         """
         held_tokens, held_cost = sum(x.tokens for x in self._held.values()), sum(x.cost for x in self._held.values())
-        used = self.usage.prompt + self.usage.completion
+        used, worse = self.usage.prompt + self.usage.completion, self._worse
         ends = [
             ("calls", self.limits.max_calls, self.calls, 0, 1),
-            ("tokens", self.limits.max_tokens, used, held_tokens, need.tokens),
-            ("cost", self.limits.max_cost, self.cost, held_cost, need.cost),
+            ("tokens", self.limits.max_tokens, used, held_tokens * worse, need.tokens * worse),
+            ("cost", self.limits.max_cost, self.cost, held_cost * worse, need.cost * worse),
         ]
         for name, most, spent, held, more in ends:
             if most is None or spent + held + more <= most * (1 + 1e-12):
@@ -196,7 +200,8 @@ class Budget:
 
     def settle(self, number: int, usage: Usage, price: Price | None) -> None:
         """Book what a call really used."""
-        self._held.pop(number, None)
+        need = self._held.pop(number, None)
+        self._worse = max(self._worse, (usage.prompt + usage.completion) / need.tokens) if need is not None and need.tokens else self._worse
         self.usage += usage
         self.cost += cost_of(usage, price) or 0.0
 
