@@ -57,6 +57,7 @@ from core.operators.verify import (
     verification_object,
     verification_report,
 )
+from core.operators.verify_results import Settled, settle_results
 from core.operators.verify_sources import footage_items, made_items, tagged_items
 from core.operators.workspace import DEMO_TABLE, load_demo, load_demo_oracle, save_table, source_of
 from core.scoring.triage import Triage, triage
@@ -90,6 +91,7 @@ __all__ = [
     "Prepared",
     "RankResult",
     "ReadManifest",
+    "Settled",
     "SharedSamplesError",
     "Shift",
     "Side",
@@ -177,6 +179,7 @@ __all__ = [
     "save_campaign",
     "save_table",
     "saved_side",
+    "settle_results",
     "side_of",
     "similarity_for",
     "source_of",

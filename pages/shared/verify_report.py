@@ -9,12 +9,16 @@ import streamlit as st
 from core import operators
 from core.acquisition.agreement import Interval
 from core.acquisition.verification import AttributeReport, VerificationReport
+from core.errors import OddysseyError
 from core.odd import Odd
+from core.operators import Settled
 from core.storage import ANSWERS, SavedQueue
-from pages.shared import shell, state
+from pages.shared import shell, state, who
 from pages.shared import verify_text as text
 from pages.shared.markup import Markup, join, strong, table
 from pages.shared.shell import Tile
+
+_SETTLED = "verify.settled"
 
 
 def show(queue: SavedQueue, odd: Odd, found: VerificationReport) -> None:
@@ -40,7 +44,7 @@ def show(queue: SavedQueue, odd: Odd, found: VerificationReport) -> None:
             "Tagger right: tags that more people affirm than deny, among those with a majority. n: tags with two or more answers; "
             "the other figures rest on them. Alpha is Krippendorff's for categories without order. A dash: not defined."
         )
-    people = join((Markup("{} {}").format(strong(who), f"{n:,}") for who, n in found.people.items()), ", ")
+    people = join((Markup("{} {}").format(strong(name), f"{n:,}") for name, n in found.people.items()), ", ")
     shell.note(Markup("Tags answered by {}. Images or clips answered in full by somebody: {} of {}.").format(
         people, f"{found.done:,}", f"{found.items:,}"))  # fmt: skip
     with st.container(horizontal=True, gap="small"):
@@ -61,6 +65,28 @@ def show(queue: SavedQueue, odd: Odd, found: VerificationReport) -> None:
             on_click="ignore",
             key="verify_json",
         )
+    with shell.card("Results", "of evaluations that were made before", key="verify_results"):
+        _results(odd)
+
+
+def _results(odd: Odd) -> None:
+    """Let finished evaluations know."""
+    shell.note(
+        "A sample counts as evidence only if it shows its slice in full. Grade the samples of finished evaluations anew: what people "
+        "or a tagger confirmed since counts, what they refuted no longer does. Each change is a further row; taking answers back and "
+        "grading again takes it back."
+    )
+    if st.button("Grade results anew", key="verify_settle", disabled=not who.name(), help=None if who.name() else "Say who you are first."):
+        try:
+            with st.spinner("Grading samples."):
+                st.session_state[_SETTLED] = operators.settle_results(state.store(), odd, who=who.name())
+        except OddysseyError as e:
+            shell.error_card(e, "The results are as they were.")
+            return
+        st.rerun()
+    done: Settled | None = st.session_state.pop(_SETTLED, None)
+    if done is not None:
+        shell.note(text.settled(done))
 
 
 def _basis(found: VerificationReport) -> str:

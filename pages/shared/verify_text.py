@@ -5,9 +5,10 @@ from __future__ import annotations
 from core.acquisition.agreement import Agreement, Interval
 from core.acquisition.verification import VerificationReport
 from core.odd import Odd
+from core.operators import Settled
 from core.plots import plain
 from core.storage import QUESTION_ANSWER, SavedQueue
-from pages.shared.markup import Text, fill, mark
+from pages.shared.markup import Text, fill, join, mark
 
 WORDS = {"yes": "Yes", "no": "No", "unsure": "Unsure"}
 NOTHING = "No tags have been checked by people yet."
@@ -60,6 +61,24 @@ def number(x: float | None, digits: int = 3) -> str:
 def interval(x: Interval, digits: int = 3) -> str:
     """The interval of a figure, "" where there is none."""
     return "" if x.low is None or x.high is None else f"{number(x.low, digits)} to {number(x.high, digits)}"
+
+
+def settled(x: Settled) -> Text:
+    """What grading results anew came to."""
+    if not x.looked:
+        return "No evaluation was made in this workspace yet."
+    if not x.changed:
+        return f"{x.looked:,} results were looked at; nothing changes."
+    tables = fill(" The tables {t} changed with them.", t=join(map(mark, x.tables), ", ")) if x.tables else ""
+    return fill(
+        "{n} of {all} results changed in {r} runs: {new} count from now on, {lost} no longer do.{tables}",
+        n=f"{x.changed:,}",
+        all=f"{x.looked:,}",
+        r=f"{len(x.runs):,}",
+        new=f"{x.valid:,}",
+        lost=f"{x.lost:,}",
+        tables=tables,
+    )
 
 
 def why_low(a: Agreement) -> str:

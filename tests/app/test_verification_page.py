@@ -125,6 +125,7 @@ def test_queues_are_listed_and_can_be_binned(store, queue):
 
 
 def test_the_result_names_what_it_rests_on(store, queue):
+    store.preferences.set("who.names", ["Ada"])
     for who in ("Ada", "Bob"):
         for x in store.verification.items(queue.id):
             store.verification.answer(dict.fromkeys(x.statements, "yes"), who, queue_id=queue.id)
@@ -136,5 +137,8 @@ def test_the_result_names_what_it_rests_on(store, queue):
     assert "people confirm 100.0% of the tags that they decided" in said
     assert "Every answer is Yes: there is nothing to tell agreement from chance by, so kappa is not defined." in said
     assert "Images or clips answered in full by somebody: 3 of 3" in said
+    app.button(key="verify_settle").click().run()
+    assert not app.exception
+    assert "No evaluation was made in this workspace yet." in text(app)
     report = operators.verification_report(store, queue.id, repeats=50)
     assert json.loads(json.dumps(operators.verification_object(report)))["pooled"]["precision"]["right"] == report.statements
