@@ -88,10 +88,10 @@ def acquire(
     candidates: list[Candidate] = []
     items: list[Item] = []
     unfilled: list[dict[str, Any]] = []
-    maker = _Maker(odd, source, images, media, made)
+    maker, stopped = _Maker(odd, source, images, media, made), False
     try:
         for i, requested in enumerate(slices):
-            stopped = cancel is not None and cancel()
+            stopped = stopped or (cancel is not None and cancel())
             found, best = ([], 0) if look is None or stopped else _look(odd, look, requested, vectors[i], per_slice, doc, counts)
             valid = [(c, item) for c, item in found if c.verdict == "valid" and item is not None]
             lacking = per_slice - len(valid)

@@ -237,7 +237,15 @@ def test_an_empty_pool_of_columns_is_still_a_store(tmp_path):
 
 @pytest.mark.parametrize(
     ("path", "inside"),
-    [("a.jpg", True), ("sub/a.jpg", True), ("../a.jpg", False), ("/etc/passwd", False), ("sub/../../a.jpg", False), ("https://x/a.jpg", False), ("", False)],
+    [
+        ("a.jpg", True),
+        ("sub/a.jpg", True),
+        ("../a.jpg", False),
+        ("/etc/passwd", False),
+        ("sub/../../a.jpg", False),
+        ("https://x/a.jpg", False),
+        ("", False),
+    ],
 )
 def test_media_are_only_read_below_their_folder(tmp_path, path, inside):
     root = tmp_path / "root"

@@ -51,7 +51,15 @@ def test_lists_of_objects_and_mappings_of_counts_become_counts():
     labels = [{"category": "car"}, {"category": "car"}, {"category": "bus"}, {"box": 1}]
     records = open_records(jsonl({"id": "a", "labels": labels, "objects": {"cone": 3, "car": 0}}, {"id": "b", "labels": [], "objects": {}}))
     a, b = as_rows(records)
-    assert a == {"id": "a", "labels.#": "4", "labels.car": "2", "labels.bus": "1", "objects.#": "3", "objects.cone": "3", "objects.car": "0"}
+    assert a == {
+        "id": "a",
+        "labels.#": "4",
+        "labels.car": "2",
+        "labels.bus": "1",
+        "objects.#": "3",
+        "objects.cone": "3",
+        "objects.car": "0",
+    }
     assert b == {"id": "b", "labels.#": "0", "objects.#": "0"}  # counted, and none found
 
 
@@ -158,7 +166,10 @@ def test_image_attributes_of_the_bdd_kind_say_what_they_say_and_no_more():
     ("text", "tags"),
     [
         ("Night, big street, bus stop", {"time": "night"}),
-        ("Rain, many peds at crosswalk", {"weather_visibility": "rainy", "road_type": "pedestrian_crosswalk", "road_users_present": "pedestrians"}),
+        (
+            "Rain, many peds at crosswalk",
+            {"weather_visibility": "rainy", "road_type": "pedestrian_crosswalk", "road_users_present": "pedestrians"},
+        ),
         ("Heavy rain", {"weather_visibility": "rain_heavy"}),
         ("Night, after rain, parked cars", {"time": "night"}),
         ("Construction, wait at intersection", {"environment": "construction", "road_type": "intersection"}),

@@ -31,7 +31,11 @@ def test_columns_are_found_by_usual_names_and_by_what_they_hold():
 
 
 def test_the_users_word_counts_and_a_dash_leaves_out():
-    said = {"dims": {"time": "-", "weather_visibility": "w2"}, "fields": {"path": "file2", "licence": "-"}, "constants": {"licence": "CC0-1.0"}}
+    said = {
+        "dims": {"time": "-", "weather_visibility": "w2"},
+        "fields": {"path": "file2", "licence": "-"},
+        "constants": {"licence": "CC0-1.0"},
+    }
     result = read("id,file,file2,weather_visibility,w2,time,licence\n1,a,b,rainy,foggy,day,MIT\n", said=said)
     row = result.manifest.table.to_pylist()[0]
     assert (row["path"], row["licence"], row["tag:weather_visibility"], row["tag:time"]) == ("b", "CC0-1.0", "foggy", None)
@@ -162,7 +166,9 @@ def test_an_own_odd_takes_part_and_rules_for_what_it_lacks_leave_the_text():
     assert told(result, "environment").unknown == 1
 
 
-@given(st.one_of(st.none(), st.sampled_from(["day", "night"]), st.lists(st.sampled_from(["day", "dusk"]), min_size=1, max_size=2, unique=True)))
+@given(
+    st.one_of(st.none(), st.sampled_from(["day", "night"]), st.lists(st.sampled_from(["day", "dusk"]), min_size=1, max_size=2, unique=True))
+)
 def test_tags_come_back_as_they_were_stored(tag):
     tag = tuple(tag) if isinstance(tag, list) else tag
     assert tag_of(tag_text(tag)) == tag
