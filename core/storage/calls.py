@@ -172,11 +172,11 @@ class Journal:
                 begun, found = {}, self._calls.get_many(asked["get"])
             else:
                 with self._calls.db.write() as c:
+                    begun = self._calls._begin(c, list(dict.fromkeys(asked["begin"]))) if asked["begin"] else {}
                     self._calls._finish(c, asked["finish"])
                     if asked["append"]:
                         self._calls.db.add_all_if_absent(c, evaluation_results, asked["append"])
                     found = self._calls._read(c, asked["get"]) if asked["get"] else {}
-                    begun = self._calls._begin(c, list(dict.fromkeys(asked["begin"]))) if asked["begin"] else {}
                 self.commits += 1
         except BaseException as e:
             for _, _, future in waiting:
