@@ -70,7 +70,6 @@ def data_url(data: bytes, name: str = "") -> str:
                 image.paste(layered, mask=layered.getchannel("A"))
             image = image if image.mode == "RGB" else image.convert("RGB")
             image.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.BICUBIC)
-            image.load()
             image.load()  # what was neither turned nor made smaller is not unpacked yet, and the file closes here
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as e:
         raise InputError(f'"{name}" is no image that can be read: {str(e)[:200] or type(e).__name__}.') from e
