@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from core.acquisition.candidates import Candidate
 from core.acquisition.datastore import Datastore, Row
 from core.acquisition.fidelity import UNSPECIFIED, Tag, fidelity, verdict_of
+from core.acquisition.locate import Located, locate
 from core.acquisition.normalise import CATEGORY
 from core.acquisition.query import NEAR, POOL, find, slice_words, spread
 from core.acquisition.questions import QuestionsDoc, shipped_questions, template_question
@@ -240,30 +241,23 @@ def _template(odd: Odd, tags: Mapping[str, Tag], category: str, key: str, doc: Q
 
 def _with_media(candidate: Candidate, look: Datastore, row: Row, counts: Counter[str]) -> tuple[Candidate, Item | None]:
     """The candidate with the hash of its media, and its item if it can be evaluated."""
-    file = look.media(row.path)
-    if file is not None and file.is_file():
-        sha = sha256_bytes(file.read_bytes())
-        if row.sha256 and sha != row.sha256:
-            counts["media_changed"] += 1
-            return candidate, None
-        inside = Path(row.path).is_absolute() and look.root is not None
-        path = file.relative_to(look.root.resolve()).as_posix() if inside and look.root is not None else row.path
-        candidate = replace(candidate, media_sha256=sha, path=path)
-    elif "://" not in row.path:
-        counts["no_media"] += 1
+    found = locate(look, row)
+    candidate = replace(candidate, path=found.path, media_sha256=found.sha256)
+    if found.flaw:
+        counts[found.flaw] += 1
         return candidate, None
-    return candidate, item_of(candidate, look.root, counts)
+    return candidate, item_of(candidate, look.root, counts, found)
 
 
-def item_of(candidate: Candidate, root: Path | None, counts: Counter[str] | None = None) -> Item | None:
-    """A candidate as an item of the evaluation, None if it has no question."""
+def item_of(candidate: Candidate, root: Path | None, counts: Counter[str] | None = None, found: Located | None = None) -> Item | None:
+    """A candidate as an item of the evaluation, None if it has no question; its one image by default, else those found."""
     if not candidate.question:
         if counts is not None:
             counts["no_question"] += 1
         return None
     return Item(
         id=candidate.id,
-        images=(candidate.path,),
+        images=found.images if found else (candidate.path,),
         question=candidate.question,
         options=candidate.options,
         answer=candidate.answer,
@@ -274,7 +268,7 @@ def item_of(candidate: Candidate, root: Path | None, counts: Counter[str] | None
         source=candidate.source,
         qa_origin=candidate.qa_origin,
         dataset=candidate.dataset,
-        image_sha256=(candidate.media_sha256,),
+        image_sha256=found.image_sha256 if found else (candidate.media_sha256,),
         root=str(root) if root is not None else "",
     )
 

@@ -113,6 +113,25 @@ def test_addresses_stay_items_as_they_are(settings, footage):
     assert found.items[0].images == ("https://example.org/a.jpg",)
 
 
+def test_clips_are_folders_or_lists_and_give_frames_in_order(settings, footage, tmp_path):
+    clip = tmp_path / "footage" / "clip"
+    clip.mkdir(parents=True)
+    for i in range(12):
+        (clip / f"{i}.jpg").write_bytes(bytes([i]))
+    text = 'id,path,time\n1,clip,night\n2,"[""a.jpg"", ""clip/3.jpg""]",night\n3,"[""a.jpg"", ""gone.jpg""]",night\n'
+    found = look(settings, footage(text, a=b"A"), [{"time": "night"}], per_slice=3)
+    whole, listed = found.items
+    assert (len(whole.images), whole.images[0], whole.images[-1]) == (8, "clip/0.jpg", "clip/11.jpg")
+    assert [sha256_bytes(bytes([int(Path(p).stem)])) for p in whole.images] == list(whole.image_sha256)
+    assert listed.images == ("a.jpg", "clip/3.jpg")
+    assert found.counts["no_media"] == 1
+    assert len({c.media_sha256 for c in found.candidates[:2]}) == 2
+    (tmp_path / "elsewhere.jpg").write_bytes(b"E")
+    (clip / "1.jpg").unlink()
+    (clip / "99.jpg").symlink_to(tmp_path / "elsewhere.jpg")
+    assert look(settings, footage(text, a=b"A"), [{"time": "night"}]).counts["no_media"] == 1  # the last frame leads out of the folder
+
+
 def test_copies_and_rows_of_one_video_give_way(settings, footage):
     text = "id,path,time,group\n1,a.jpg,night,v\n2,b.jpg,night,v\n3,c.jpg,night,w\n4,a.jpg,night,w\n"
     found = look(settings, footage(text, a=b"A", b=b"B", c=b"C"), [{"time": "night"}], per_slice=2)
