@@ -94,12 +94,12 @@ def fleiss_kappa(counts: npt.ArrayLike) -> float | None:
     in E. Questions with fewer than two answers are left out. None if nothing is left, or if all answers are the same, since
     then chance explains everything and 0 / 0 remains.
     """
-    return _figures(_sums(_table(counts)))[1]
+    return _one(counts, 1)
 
 
 def pairwise_agreement(counts: npt.ArrayLike) -> float | None:
     """Mean over the questions of the share of pairs of people who gave the same answer; None without such a question."""
-    return _figures(_sums(_table(counts)))[0]
+    return _one(counts, 0)
 
 
 def krippendorff_alpha(counts: npt.ArrayLike) -> float | None:
@@ -108,7 +108,7 @@ def krippendorff_alpha(counts: npt.ArrayLike) -> float | None:
     1 - (n - 1) × observed disagreements / expected ones, over the n answers to questions with two or more. It weighs each
     answer the same and corrects for small n. None as for `fleiss_kappa`.
     """
-    return _figures(_sums(_table(counts)))[2]
+    return _one(counts, 2)
 
 
 def agreement(counts: npt.ArrayLike, groups: Sequence[Hashable] | None = None, *, repeats: int = REPEATS, seed: int = SEED) -> Agreement:
@@ -134,18 +134,18 @@ def agreement(counts: npt.ArrayLike, groups: Sequence[Hashable] | None = None, *
     rows = max(len(numbers), 1)  # a row of zeros where there is nothing
     parts = np.zeros((rows, 3 + every.shape[1]))
     np.add.at(parts, group, _parts(table))
-    pairwise, kappa, alpha = _figures(parts.sum(axis=0))
     weights = np.random.default_rng(seed).multinomial(rows, np.full(rows, 1 / rows), repeats)
-    drawn = [_figures(row) for row in weights @ parts]
+    figures = _figures(np.vstack([parts.sum(axis=0), weights @ parts]))
+    pairwise, kappa, alpha = (_interval(float(f[0]), f[1:]) for f in figures)
     mix = table.sum(axis=0) / max(int(table.sum()), 1)
     return Agreement(
         questions=len(table),
         answers=int(table.sum()),
         skipped=int((~use).sum()),
         groups=len(numbers),
-        pairwise=_interval(pairwise, [d[0] for d in drawn]),
-        kappa=_interval(kappa, [d[1] for d in drawn]),
-        alpha=_interval(alpha, [d[2] for d in drawn]),
+        pairwise=pairwise,
+        kappa=kappa,
+        alpha=alpha,
         chance=float((mix**2).sum()) if len(table) else None,
         shares=tuple(mix.tolist()),
     )
@@ -187,31 +187,32 @@ def _parts(table: Counts) -> Floats:
     return np.column_stack([same / pairs, np.ones(len(table)), (pairs - same) / (n - 1), table])
 
 
-def _sums(table: Counts) -> Floats:
-    return np.asarray(_parts(table[table.sum(axis=1) >= 2]).sum(axis=0), dtype=np.float64)
+def _one(counts: npt.ArrayLike, which: int) -> float | None:
+    """One of the three figures of a table."""
+    table = _table(counts)
+    sums = _parts(table[table.sum(axis=1) >= 2]).sum(axis=0)
+    return _interval(float(_figures(sums[None, :])[which][0]), np.zeros(0)).value
 
 
-def _figures(sums: Floats) -> tuple[float | None, float | None, float | None]:
-    """Pairwise agreement, kappa and alpha from sums over questions."""
-    agree, questions, differ = (float(x) for x in sums[:3])
-    by_category = sums[3:]
-    n = float(by_category.sum())
-    if questions == 0:
-        return None, None, None
-    pairwise = agree / questions
-    squares = float((by_category**2).sum())
-    if squares == n * n:  # one category only; compared in whole numbers, which floats hold exactly
-        return pairwise, None, None
-    chance = squares / (n * n)
+def _figures(sums: Floats) -> tuple[Floats, Floats, Floats]:
+    """Pairwise agreement, kappa and alpha of (R, 3 + K) sums over questions, NaN where they are not defined."""
+    agree, questions, differ = sums[:, 0], sums[:, 1], sums[:, 2]
+    n, squares = sums[:, 3:].sum(axis=1), (sums[:, 3:] ** 2).sum(axis=1)
+    mixed = squares != n * n  # more than one category; compared in whole numbers, which floats hold exactly
+    nothing = np.full(len(sums), np.nan)
+    pairwise = np.divide(agree, questions, out=nothing.copy(), where=questions > 0)
+    chance = np.divide(squares, n * n, out=nothing.copy(), where=mixed)
     kappa = (pairwise - chance) / (1 - chance)
-    alpha = 1 - (n - 1) * differ / (n * n - squares)
+    alpha = 1 - np.divide((n - 1) * differ, n * n - squares, out=nothing.copy(), where=mixed)
     return pairwise, kappa, alpha
 
 
-def _interval(value: float | None, drawn: Sequence[float | None]) -> Interval:
+def _interval(value: float, drawn: Floats) -> Interval:
     """Percentile interval; none where more than a tenth of the resamples leave the figure undefined, since the rest is then a choice."""
-    known = [x for x in drawn if x is not None]
-    if value is None or len(known) < 0.9 * len(drawn) or len(known) < 2:
+    if np.isnan(value):
+        return Interval(None)
+    known = drawn[~np.isnan(drawn)]
+    if known.size < max(2.0, 0.9 * drawn.size):
         return Interval(value)
     low, high = np.quantile(known, [0.025, 0.975])
     return Interval(value, float(low), float(high))
