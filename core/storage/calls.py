@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from core.llm.calls import FINAL, StoredCall
 from core.storage import schema
 from core.storage.database import Database
+from core.storage.evaluation import LOCK
 from core.storage.schema_evaluation import evaluation_results, model_calls
 
 GROUP = 500
@@ -171,7 +172,7 @@ class Journal:
             if len(asked["get"]) == len(group):
                 begun, found = {}, self._calls.get_many(asked["get"])
             else:
-                with self._calls.db.write() as c:
+                with self._calls.db.write(lock=LOCK if asked["append"] else "") as c:
                     begun = self._calls._begin(c, list(dict.fromkeys(asked["begin"]))) if asked["begin"] else {}
                     self._calls._finish(c, asked["finish"])
                     if asked["append"]:

@@ -74,9 +74,14 @@ class Database:
         with self._told("written; nothing of this change was saved"), self.engine.connect() as c:
             c = c.execution_options(**{_WRITE: True})
             with c.begin():
-                if lock and not self.is_sqlite:
-                    c.execute(sa.select(sa.func.pg_advisory_xact_lock(_lock_number(lock))))
+                if lock:
+                    self.take(c, lock)
                 yield c
+
+    def take(self, c: sa.Connection, lock: str) -> None:
+        """Take a further lock until the end of the transaction."""
+        if not self.is_sqlite:
+            c.execute(sa.select(sa.func.pg_advisory_xact_lock(_lock_number(lock))))
 
     def add_if_absent(self, c: sa.Connection, table: sa.Table, row: Mapping[str, Any]) -> bool:
         """Insert a row unless one with its key is there already; True if it was inserted."""

@@ -17,8 +17,8 @@ from core.storage.schema_evaluation import evaluation_results, evaluations
 
 _r, _e = evaluation_results.c, evaluations.c
 
-LOCK = "seed_tables"
-"""Corrections change the tables that a run was counted into, so both are written under one lock."""
+LOCK = "evaluation_results"
+"""Rows are appended under it, so that none with a lower number comes to light after a version of a table named the last one."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Results:
     def append(self, rows: Sequence[ResultRow]) -> None:
         """Append rows."""
         if rows:
-            with self.db.write() as c:
+            with self.db.write(lock=LOCK) as c:
                 c.execute(evaluation_results.insert(), [r.row() for r in rows])
 
     def rows(self, run_id: str) -> tuple[ResultRow, ...]:
@@ -143,10 +143,6 @@ class Results:
         where = (_r.run_id == run_id, _r.item_id == item_id)
         with self.db.read() as c:
             return tuple(_read(r) for r in c.execute(sa.select(evaluation_results).where(*where).order_by(_r.version)))
-
-    def append_within(self, c: sa.Connection, row: ResultRow) -> None:
-        """Append a row inside a transaction of the caller."""
-        c.execute(evaluation_results.insert().values(row.row()))
 
 
 def newest_rows(c: sa.Connection, run_ids: Collection[str], up_to: int | None = None) -> tuple[ResultRow, ...]:

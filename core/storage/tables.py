@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.odd import Odd
 from core.seed_table.table import SeedTable
 from core.storage import schema
-from core.storage.evaluation import ResultRow, check_run_id, last_seq, newest_rows
+from core.storage.evaluation import LOCK, ResultRow, check_run_id, last_seq, newest_rows
 from core.storage.growth import (
     Evidence,
     TableVersion,
@@ -239,6 +239,7 @@ class Tables(NamedRecords[SavedTable]):
             InputError: The run has no such sample, or a later word on it was given meanwhile.
         """
         with self.db.write(lock=self.lock) as c:
+            self.db.take(c, LOCK)
             known = [r for r in newest_rows(c, [row.run_id]) if r.item_id == row.item_id]
             if not known or known[0].version != row.version - 1:
                 raise InputError(f"The result of the sample {row.item_id} was corrected meanwhile, or there is none; look at it again.")
@@ -250,6 +251,7 @@ class Tables(NamedRecords[SavedTable]):
 
     def _step(self, c: sa.Connection, saved: SavedTable, kind: VersionKind, run_id: str, partial: bool, model: str, who: str) -> SavedTable:
         """Append a version unless it would say what the newest says already."""
+        self.db.take(c, LOCK)
         past = versions_of(c, saved.id)
         runs = living(past)
         if kind == "counted":

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from core.evaluation.bundle import write_bundle
+from core.evaluation import Decode, load_prompts, model_key
+from core.evaluation.bundle import read_bundle, write_bundle
 from core.storage import open_store
 from tests.stub_llm import StubServer, text
 
@@ -29,19 +30,8 @@ def bundle(tmp_path, mcq):
 
 
 def start(bundle: Path, home: Path, stub: StubServer) -> subprocess.Popen:
-    command = [
-        sys.executable,
-        "-m",
-        "core",
-        "evaluate",
-        str(bundle),
-        "--start",
-        "32",
-        "--concurrency",
-        str(CONCURRENCY),
-        "--no-judge",
-        "--json",
-    ]
+    options = ["--start", str(CONCURRENCY), "--concurrency", str(CONCURRENCY), "--no-judge", "--json"]
+    command = [sys.executable, "-m", "core", "evaluate", str(bundle), *options]
     env = {**os.environ, "ODDYSSEY_HOME": str(home), "DATABASE_URL": "", **stub.environment("vlm")}
     return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -61,6 +51,8 @@ def question(request) -> str:
 def test_killed_twice_in_the_middle_of_2000_evaluations(bundle, settings):
     in_flight_before: Counter[str] = Counter()
     with StubServer(lambda r: text("B", delay=0.03)) as stub:
+        model, prompts = stub.endpoint(), load_prompts()
+        keys = {i.question: model_key(model, prompts, i, [], Decode()) for i in read_bundle(bundle)}
         done: set[str] = set()
         sent_for_done: Counter[str] = Counter()
         for stop_at in (500, 1_300):
@@ -72,13 +64,15 @@ def test_killed_twice_in_the_middle_of_2000_evaluations(bundle, settings):
             store = open_store(settings)
             counts = store.calls.counts()
             rows = store.results.rows(store.results.runs()[0].run_id)
+            finished = {k for k, call in store.calls.get_many(list(keys.values())).items() if call.final}
             store.close()
+            assert len(finished) == counts["done"]
             assert counts["done"] >= 0.5 * stop_at
             assert counts.get("in_flight", 0) <= CONCURRENCY
             assert len(rows) <= counts["done"]
             in_flight_before["seen"] += counts.get("in_flight", 0)
             in_flight_before["last"] = counts.get("in_flight", 0)
-            done = {r.detail["item"]["question"] for r in rows}
+            done = {q for q, key in keys.items() if key in finished}
             sent_for_done = Counter(question(r) for r in stub.requests)
         before = len(stub.requests)
         process = start(bundle, settings.home, stub)
