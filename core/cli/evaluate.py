@@ -79,7 +79,7 @@ def evaluate(
             _tell_estimate(operators.estimate(items, vlm, judge, store, decode=decode), as_json)
             return
         name = run_id or f"eval-{sha256_bytes(bundle.read_bytes() + f'{vlm.name} {vlm.base_url}'.encode())[:16]}"
-        with _interruptible() as stop:
+        with interruptible() as stop:
             run = operators.evaluate(
                 store, items, vlm, judge, run_id=name, limits=limits, decode=decode, on_event=_ticker(), cancel=stop.is_set, who=who
             )
@@ -116,7 +116,7 @@ def judge(
             if not model:
                 raise InputError(f'Name the model (--model) whose results are to count into "{saved.name}".')
         domain = store.tables.load(saved.id).odd if saved is not None else operators.load_odd(odd)
-        with _interruptible() as stop:
+        with interruptible() as stop:
             found = operators.import_results(
                 store,
                 file,
@@ -255,7 +255,7 @@ def _store() -> Iterator[Store]:
 
 
 @contextmanager
-def _interruptible() -> Iterator[threading.Event]:
+def interruptible() -> Iterator[threading.Event]:
     """An event that Ctrl-C sets: calls in flight are then awaited, and nothing is lost; a second Ctrl-C ends at once."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -12,6 +12,7 @@ import typer
 
 from core import operators
 from core.cli import options as o
+from core.cli.evaluate import interruptible
 from core.cli.show import say
 from core.errors import InputError
 from core.llm.connections import endpoint_for
@@ -36,6 +37,10 @@ def tag(
     map_: Annotated[
         list[str] | None, typer.Option("--map", help="dimension=column or field=column (path, question, …); may be given several times.")
     ] = None,
+    examples: Annotated[
+        int,
+        typer.Option("--examples", min=0, help="Questions of the manifest that have a category already, shown as examples."),
+    ] = 0,
     max_calls: Annotated[int | None, typer.Option("--max-calls", min=0, help="Calls that may be sent at most.")] = None,
     max_cost: Annotated[float | None, typer.Option("--max-cost", min=0, help="Cost at most; the connection must name a price.")] = None,
     as_json: o.AsJson = False,
@@ -56,16 +61,19 @@ def tag(
             )
         media = operators.read_media(source, domain, _decisions(o.pairs(map_, "--map"), domain), clips=clips)
         taken = media if limit is None else replace(media, media=media.media[:limit])
-        result = operators.tag(
-            store,
-            taken,
-            domain,
-            endpoint,
-            dims=o.listed(dims),
-            tiers="all" if tier == "all" else "base",
-            retag=retag,
-            limits=Limits(max_calls=max_calls, max_cost=max_cost),
-        )
+        with interruptible() as stop:
+            result = operators.tag(
+                store,
+                taken,
+                domain,
+                endpoint,
+                dims=o.listed(dims),
+                tiers="all" if tier == "all" else "base",
+                retag=retag,
+                examples=operators.tag_examples(media, examples),
+                limits=Limits(max_calls=max_calls, max_cost=max_cost),
+                cancel=stop.is_set,
+            )
     finally:
         store.close()
     written = operators.write_tags(result, out) if out is not None else []

@@ -46,7 +46,7 @@ from core.operators.sides import Side, align, prepare_pair, reading_notes, saved
 from core.operators.suite import SuiteResult, split_suite, suite
 from core.operators.synthesize import SynthesisPlan, plan_synthesis
 from core.operators.table import ROLES, Prepared, check, load_odd, prepare
-from core.operators.tag import TaggedMedia, TagResult, check_tag_file, tag, tag_rows, write_tags
+from core.operators.tag import TaggedMedia, TagResult, check_tag_file, tag, tag_examples, tag_rows, write_tags
 from core.operators.verify import (
     answers_csv,
     apply_confirmations,
@@ -189,6 +189,7 @@ __all__ = [
     "suite_csv",
     "table_from_results",
     "tag",
+    "tag_examples",
     "tag_rows",
     "tagged_items",
     "tags_about",

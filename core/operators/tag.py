@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from core.acquisition.normalise import CATEGORY
 from core.acquisition.prompts import tagging_texts
 from core.acquisition.read_tags import tag_text
 from core.acquisition.tagging import Example, Said, Tiers, offered, question_ask, read_answer, scene_ask, settled
+from core.digest import sha256_json
 from core.errors import InputError
 from core.evaluation.images import data_url, read_image
 from core.llm import Ask, Endpoint, Usage
@@ -179,6 +181,23 @@ def tag(
         stopped=str(runner.stopped) if runner.stopped is not None else "",
         manifest=_manifest(source, odd, endpoint, values, tiers, examples),
     )
+
+
+def tag_examples(source: MediaList, number: int) -> tuple[Example, ...]:
+    """Questions that have a category already, as examples for sorting others: each category in turn, in the order of a digest.
+
+    Args:
+        source: The media.
+        number: Of examples at most.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for m in sorted(source.media, key=lambda m: sha256_json([m.question])):
+        value = m.tags.get(CATEGORY)
+        if m.question and isinstance(value, str):
+            found.setdefault(value, {})[m.question] = None
+    turns = zip_longest(*(found[v] for v in sorted(found)))
+    order = [Example(q, v) for turn in turns for v, q in zip(sorted(found), turn, strict=True) if q is not None]
+    return tuple(order[:number])
 
 
 def check_tag_file(path: Path) -> None:

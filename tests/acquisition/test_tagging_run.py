@@ -18,7 +18,7 @@ from core.errors import InputError
 from core.llm import Price
 from core.llm.pace import Limits
 from core.odd import load_yaml
-from core.operators.tag import tag, tag_rows, write_tags
+from core.operators.tag import tag, tag_examples, tag_rows, write_tags
 from core.settings import Settings
 from core.storage import Store, open_store
 from tests.stub_llm import Request, StubServer, error, png, text
@@ -226,6 +226,23 @@ def test_a_manifest_keeps_what_it_says_and_gets_what_it_lacks(store, manifest, t
     assert side["manifest"]["model"]["name"] == "stub-model"
     assert side["left_out"] == media.left_out
     assert "items" not in side
+
+
+def test_questions_with_a_category_are_examples_for_the_others(store, folder, tmp_path):
+    rows = ["image,question,question_category"]
+    rows += [f"shots/8.png,Who {i}?,what_is_there" for i in range(3)] + ["shots/9.png,And then?,what_next", "shots/10.png,Why?,"]
+    (tmp_path / "m.csv").write_text("\n".join(rows))
+    media = read_media(tmp_path / "m.csv", ODD)
+    examples = tag_examples(media, 3)
+    assert [e.value for e in examples] == ["what_is_there", "what_next", "what_is_there"]
+    assert tag_examples(media, 0) == ()
+    assert len(tag_examples(media, 99)) == 4
+    with StubServer(label) as stub:
+        found = tag(store, media, ODD, stub.endpoint(), dims=["question_category"], examples=examples)
+        (only,) = stub.asked
+    assert '- "And then?" is what_next' in only.last
+    assert found.items[4].tags["question_category"] == "what_next"
+    assert found.manifest["examples"] == [{"question": e.question, "value": e.value} for e in examples]
 
 
 def test_retagging_asks_for_everything(store, manifest):
