@@ -221,7 +221,7 @@ def cue_words() -> frozenset[str]:
 def is_cue_word(word: str) -> bool:
     """Whether a word, or one that it is a longer form of, stands in a pattern."""
     known = cue_words()
-    return word in known or any(word[:n] in known for n in range(max(4, len(word) - 4), len(word)))
+    return word in known or f"{word}s" in known or any(word[:n] in known for n in range(max(4, len(word) - 4), len(word)))
 
 
 def compiled(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
@@ -231,6 +231,8 @@ def compiled(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
 
 def _expand(pattern: str) -> str:
     pattern = re.sub(r"<(\w+)(\*?)>", lambda m: _listed(m[1], bool(m[2])), pattern)
+    between = rf"(?:(?!{_listed('analysis', False)} )[^\W_][\w'.]* )"
+    pattern = re.sub(r"~(\d+)- \??", lambda m: f"{between}{{0,{m[1]}}}?", pattern)
     return re.sub(r"~(\d+) \??", lambda m: rf"(?:[^\W_][\w'.]* ){{0,{m[1]}}}?", pattern)
 
 

@@ -39,7 +39,7 @@ _PER = (
 _TOP = (
     re.compile(rf"\b(?:top|first|best|worst|riskiest|leading|highest|most|only) {_N}\b(?! ?%| percent)(?! {_ADJ}{_SAMPLE}\b)"),
     re.compile(rf"\b{_N} (?:of the )?{_BEST}\b(?! {_ADJ}{_SAMPLE}\b)"),
-    re.compile(rf"\b{_N} {_ADJ}{_SLICE}\b"),
+    re.compile(rf"(?<!\bof )(?<!\bour )(?<!\ball )\b{_N} {_ADJ}{_SLICE}\b"),
     re.compile(rf"\b(?:top|k|limit|n) ?[=:] ?{_N}\b"),
 )
 _TOTAL = (re.compile(rf"\b{_N} {_ADJ}{_SAMPLE}\b"), re.compile(rf"\b(?:top|first|best) {_N} {_ADJ}{_SAMPLE}\b"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.controller.cues import asks_for, cues
@@ -45,8 +45,8 @@ def plan_offline(query: str, odd: Odd, settings: Settings | None = None) -> Plan
         query=text,
         controller="offline",
         steps=() if clarify else tuple(_Rules(read).steps()),
-        unsupported_terms=tuple(dict.fromkeys(read.unsupported)),
-        notes=tuple(dict.fromkeys([*notes, *read.notes])),
+        unsupported_terms=_once(read.unsupported),
+        notes=_once([*notes, *read.notes]),
     )
     return Planned(plan, read.readings, read.suggestions, clarify)
 
@@ -153,6 +153,15 @@ def _reason(start: str, where: Mapping[str, Sequence[str]]) -> str:
 
 def _listed(values: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{d} is {' or '.join(vs)}" for d, vs in values.items())
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts without repeats and empty ones, in order."""
+    kept: dict[str, str] = {}
+    for t in texts:
+        if t.strip():
+            kept.setdefault(t.strip().casefold(), t.strip())
+    return tuple(kept.values())
 
 
 def _clarify(read: Read) -> str:

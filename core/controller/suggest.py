@@ -74,6 +74,27 @@ def suggest(read: Read, settings: Settings) -> Read:
     return read
 
 
+def warm(odd: Odd, settings: Settings) -> bool:
+    """Loads the encoder and the phrases of an ODD, so that the next question need not wait for them; for a thread of its own.
+
+    The first time ever this takes some ten seconds; afterwards the vectors are on disk and loading the encoder remains.
+
+    Returns:
+        Whether suggestions can be made here.
+    """
+    from core.similarity.encoder import Encoder, installed
+
+    if not installed():
+        return False
+    try:
+        encoder = Encoder.from_settings(settings)
+        _matrix(odd, encoder)
+        encoder.model.embed(["warm"])
+    except OddysseyError:
+        return False
+    return True
+
+
 def _may_apply(read: Read) -> bool:
     return bool(read.cues.spans) and not (read.focus or read.left_out or read.unsupported)
 

@@ -103,6 +103,8 @@ def key(text: str) -> tuple[str, ...]:
 
 
 _IRREGULAR = {"icy": "ice", "iced": "ice", "ices": "ice", "children": "child", "kids": "child", "people": "person", "buses": "bus"}
+_WHOLE = frozenset("busy sunny heavy city body study empty story party duty".split())
+"""Words whose -y is no ending."""
 _BRITISH = ((r"isation$", "ization"), (r"is(e[sdr]?|ing)$", r"iz\1"), (r"our(s?|hoods?)$", r"or\1"), (r"([^aeiou])re(s?)$", r"\1er\2"))
 _SPELLED = {"tyre": "tire", "tyres": "tire", "grey": "gray", "kerb": "curb", "kerbs": "curb", "programme": "program"}
 
@@ -130,7 +132,7 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) > len(ending) + 2:
             word = word[: -len(ending)] + to
             break
-    if word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou":
+    if word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou" and word not in _WHOLE:
         word = _single(word[:-1])
     return word.removesuffix("e") if len(word) > 3 else word
 
