@@ -1,4 +1,4 @@
-"""What making images for slices would take: what would be asked, what is there already, what it costs. `acquire` makes them."""
+"""What making images for slices would take: what is there already, what would be made, what it costs. `acquire` makes them."""
 
 from __future__ import annotations
 
@@ -17,30 +17,41 @@ class SynthesisPlan:
     """What making images would take.
 
     Attributes:
-        recipes: One for each image.
-        there: How many were made before and cost nothing.
+        recipes: One for each image, also of those that were made before.
+        there: Images that were made before and cost nothing.
         calls: Images that are to be made.
-        cost: Of these, None where the endpoint has no price for an image.
+        impossible: Slices that name nothing that an image can show.
+        cost: Of the images that are to be made, None where the endpoint has no price.
         currency: As the user writes it.
     """
 
     recipes: tuple[Recipe, ...]
     there: int
     calls: int
+    impossible: int
     cost: float | None
     currency: str
 
 
-def plan_synthesis(odd: Odd, slices: Sequence[Mapping[str, str]], per_slice: int, endpoint: Endpoint, media: Path) -> SynthesisPlan:
+def plan_synthesis(odd: Odd, wanted: Sequence[tuple[Mapping[str, str], int]], endpoint: Endpoint, media: Path) -> SynthesisPlan:
     """What making images of slices would take; nothing is sent.
 
-    Raises:
-        InputError: A slice names what the ODD does not have, or nothing that an image can show.
+    Args:
+        odd: Defines the values.
+        wanted: Slices, each with the number of images.
+        endpoint: Would make them.
+        media: Folder of images that were made.
     """
-    if per_slice < 1:
-        raise InputError(f"Images per slice: got {per_slice}; allowed: a whole number of at least 1.")
-    recipes = tuple(recipe(odd, s, k, endpoint) for s in slices for k in range(per_slice))
-    missing = {r.key for r in recipes if made_before(r, media) is None}
+    recipes: dict[str, Recipe] = {}
+    impossible = 0
+    for requested, number in wanted:
+        try:
+            made = [recipe(odd, requested, k, endpoint) for k in range(number)]
+        except InputError:
+            impossible += 1
+            continue
+        recipes |= {r.key: r for r in made}
+    calls = sum(made_before(r, media) is None for r in recipes.values())
     price = endpoint.price
-    cost = None if price is None or price.image <= 0 else len(missing) * price.image
-    return SynthesisPlan(recipes, len({r.key for r in recipes}) - len(missing), len(missing), cost, price.currency if price else "")
+    cost = None if price is None else calls * price.image
+    return SynthesisPlan(tuple(recipes.values()), len(recipes) - calls, calls, impossible, cost, price.currency if price else "")

@@ -13,15 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from core import operators
 from core.acquisition.fidelity import UNSPECIFIED
 from core.acquisition.questions import shipped_questions
 from core.acquisition.synthesis import image_prompt, made_before, pixel_dims, recipe, synthesize
 from core.digest import sha256_bytes
 from core.errors import InputError
-from core.llm import Client, Endpoint, ModelError, Profile
+from core.llm import Client, Endpoint, ModelError, Price, Profile
 from core.llm.download import MAX_BYTES, image_kind, refused
 from core.odd import load_yaml
-from core.operators import load_odd
+from core.operators import load_odd, plan_synthesis
+from core.settings import Settings
 from tests.stub_llm import Answer, StubServer, error, image, png
 
 ODD = load_odd("driving")
@@ -224,6 +226,38 @@ def test_a_server_that_refuses_the_format_or_the_seed(media):
         client = connect(stub.endpoint())
         assert synthesize(ODD, SLICE, 0, client, media).media_sha256
         assert (client.profile.image_format, client.profile.seed) == (False, False)
+
+
+def test_what_making_images_would_take(media):
+    other = {**SLICE, "question_category": "hazard_assessment"}  # the same picture
+    wanted = [(SLICE, 2), (other, 1), ({"question_category": "scene_observation"}, 1)]
+    with StubServer([image()]) as stub:
+        end = stub.endpoint(price=Price(image=0.04, currency="EUR"))
+        before = plan_synthesis(ODD, wanted, end, media)
+        assert (before.calls, before.there, before.impossible, before.cost, before.currency) == (2, 0, 1, 0.08, "EUR")
+        assert [r.k for r in before.recipes] == [0, 1]
+        assert stub.asked == []
+        synthesize(ODD, SLICE, 0, connect(end), media)
+        after = plan_synthesis(ODD, wanted, end, media)
+        assert (after.calls, after.there, after.cost) == (1, 1, 0.04)
+        assert plan_synthesis(ODD, wanted, stub.endpoint(), media).cost is None
+
+
+def test_acquisition_fills_a_slice_with_made_images_and_asks_once(media, tmp_path):
+    found = []
+    with StubServer([image(png(colour=(1, 1, 1))), image(png(colour=(2, 2, 2)))]) as stub:
+        for end in (stub.endpoint(), stub.endpoint(), None):
+            kind = {"source": "datastore_then_synthesis", "per_slice": 2, "settings": Settings(tmp_path, ""), "images": end, "media": media}
+            found.append(operators.acquire(ODD, [SLICE], None, **kind))
+        assert len(stub.asked) == 2
+    first, again, without = found
+    assert [(c.source, c.verdict) for c in first.candidates] == [("synthetic", "partial")] * 2
+    assert [i.verdict for i in first.items] == ["partial"] * 2
+    assert first.unfilled == ()
+    assert again.candidates == first.candidates
+    assert without.candidates == ()
+    assert without.unfilled[0]["lacking"] == 2
+    assert "no endpoint makes images" in without.unfilled[0]["reason"]
 
 
 # Addresses
