@@ -221,7 +221,7 @@ def cue_words() -> frozenset[str]:
 def is_cue_word(word: str) -> bool:
     """Whether a word, or one that it is a longer form of, stands in a pattern."""
     known = cue_words()
-    return word in known or f"{word}s" in known or any(word[:n] in known for n in range(max(4, len(word) - 4), len(word)))
+    return word in known or f"{word}s" in known or any(word[:n] in known for n in range(max(4, len(word) - 3), len(word)))
 
 
 def compiled(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:

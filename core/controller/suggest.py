@@ -1,7 +1,7 @@
 """Values that may have been meant where words matched nothing, by the meaning of the words (the encoder of the text similarity).
 
-On hand-written questions such matches are right about as often as wrong (docs/benchmarks.md), so they are shown and not applied,
-unless nothing else was understood of the conditions, the likeness is high and the question asks for something we do.
+Such matches are often wrong (docs/benchmarks.md), so they are shown and not applied, unless nothing else was understood of the
+conditions, the likeness is high and the question asks for something we do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.similarity.cache import Vectors
     from core.similarity.encoder import Encoder
 
-SHOWN = 0.60
+SHOWN = 0.55
 """Least cosine of a suggestion."""
 APPLIED = 0.80
 """Least cosine of a value that is applied where words matched nothing."""
