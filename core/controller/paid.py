@@ -81,15 +81,11 @@ class Paid:
         images = self.ctx.endpoints.get("images")
         lacking = sum(int(u.get("lacking", 1)) for u in found.unfilled)
         if step.source != "datastore" and images is not None and lacking and decision != "skip":
-            if not (making and decision == "do") and not self.auto_confirm:
-                cost = images.price.image * lacking if images.price else None
-                estimate = {
-                    "images": lacking,
-                    "model": images.name,
-                    "cost": cost,
-                    "currency": images.price.currency if images.price else "",
-                }
-                note = f"{_verdicts(found)} {lacking:,} images would have to be made for {len(found.unfilled):,} slices."
+            wanted = [(u["slice"], int(u.get("lacking", 1))) for u in found.unfilled]
+            plan = operators.plan_synthesis(self.ctx.seed.odd, wanted, images, self.ctx.settings.media)
+            if plan.calls and not (making and decision == "do") and not self.auto_confirm:  # what was made before costs nothing
+                estimate = {"images": plan.calls, "model": images.name, "cost": plan.cost, "currency": plan.currency}
+                note = f"{_verdicts(found)} {plan.calls:,} images would have to be made for {len(found.unfilled):,} slices."
                 return replace(was, status="waiting", note=note, estimate=estimate, counts=dict(found.counts))
             found = self._look(step, slices, images=True)
         return self._keep(step, was, slices, found)
@@ -169,7 +165,8 @@ class Paid:
         out_sha = self.record.write(rec.RESULTS, operators.results_jsonl(done.results).encode())
         in_sha = sha256_json({"bundle": sha256_bytes(self.record.read(rec.BUNDLE)), **done.manifest})
         note = f"{_scored(done.counts)} {self._count()}{f' {unfit:,} samples contradict their slice and were left out.' if unfit else ''}"
-        counts = {**done.counts, "left_out": unfit}
+        right = sum(r.status == "scored" and r.score == 1 for r in done.results)
+        counts = {**done.counts, "right": right, "left_out": unfit}
         return replace(
             was,
             status="done",
