@@ -22,9 +22,9 @@ from core.seed_table.values import ValueReader, normal
 Tiers = Literal["base", "all"]
 """Values that are offered: those of the ODD, or those outside it too."""
 
-How = Literal["read", "only", "ambiguous", "outside", "missing"]
-"""read: one offered value; only: the dimension offers no choice, so it was not asked; ambiguous: several offered values; outside:
-something that is no offered value; missing: nothing."""
+How = Literal["read", "only", "unsure", "ambiguous", "outside", "missing"]
+"""read: one offered value; only: the dimension offers no choice, so it was not asked; unsure: one, with less confidence than was
+asked for; ambiguous: several offered values; outside: something that is no offered value; missing: nothing."""
 
 KEPT = 200
 """Characters of an answer that a record keeps per dimension."""
@@ -56,6 +56,11 @@ class Said:
             "text": self.text,
             "confidence": self.confidence,
         }
+
+    def at_least(self, confidence: float) -> Said:
+        """The same, but a value with less confidence than this, or with none where some is asked for, settles nothing."""
+        sure = self.how != "read" or not confidence or (self.confidence is not None and self.confidence >= confidence)
+        return self if sure or not isinstance(self.tag, str) else replace(self, tag=(self.tag,), how="unsure")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Said:

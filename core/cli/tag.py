@@ -37,6 +37,9 @@ def tag(
     map_: Annotated[
         list[str] | None, typer.Option("--map", help="dimension=column or field=column (path, question, …); may be given several times.")
     ] = None,
+    least: Annotated[
+        float, typer.Option("--min-confidence", help="Leave a dimension open where the model gives less confidence, from 0 to 1.")
+    ] = 0.0,
     examples: Annotated[
         int,
         typer.Option("--examples", min=0, help="Questions of the manifest that have a category already, shown as examples."),
@@ -70,6 +73,7 @@ def tag(
                 dims=o.listed(dims),
                 tiers="all" if tier == "all" else "base",
                 retag=retag,
+                least=least,
                 examples=operators.tag_examples(media, examples),
                 limits=Limits(max_calls=max_calls, max_cost=max_cost),
                 cancel=stop.is_set,
@@ -123,6 +127,7 @@ def _print(result: TagResult, not_taken: int, written: list[Path], borrowed: str
 _HOW = {
     "read": "tagged",
     "only": "with the only value there is",
+    "unsure": "with too little confidence",
     "ambiguous": "with several values",
     "outside": "answered outside the vocabulary",
     "missing": "without an answer",

@@ -122,6 +122,7 @@ class _Work:
     runner: Runner
     lane: Lane
     retag: bool
+    least: float
     examples: tuple[Example, ...]
 
 
@@ -134,6 +135,7 @@ def tag(
     dims: Sequence[str] = (),
     tiers: Tiers = "base",
     retag: bool = False,
+    least: float = 0.0,
     examples: Sequence[Example] = (),
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -149,14 +151,17 @@ def tag(
         dims: Dimensions to tag; all if none is named.
         tiers: Offer the values of the ODD, or those outside it too.
         retag: Also ask for what has a tag already; else that stays.
+        least: Confidence, in [0, 1], below which an answer settles nothing; it is the model's own and not calibrated.
         examples: Questions that people sorted.
         limits: Pace and budget.
         progress: Told media done and media in all.
         cancel: Asked now and then; True stops, and what is there is returned.
 
     Raises:
-        InputError: A dimension does not exist.
+        InputError: A dimension does not exist, or the confidence is out of range.
     """
+    if not 0 <= least <= 1:
+        raise InputError(f"A confidence lies between 0 and 1; got {least:g}.")
     unknown = [d for d in dims if d not in odd.by_name]
     if unknown:
         raise InputError(f"Unknown dimension {', '.join(unknown)}; allowed: {', '.join(odd.names)}.")
@@ -164,7 +169,7 @@ def tag(
     limits = limits or Limits()
     with store.calls.journal() as journal:
         runner = Runner(journal, limits, cancel=cancel)
-        work = _Work(store, odd, values, endpoint, runner, runner.lane(endpoint), retag, tuple(examples))
+        work = _Work(store, odd, values, endpoint, runner, runner.lane(endpoint), retag, least, tuple(examples))
         items = wait_for(_all(work, source.media, progress))
     asked = {d: Counter(x.said[d].how for x in items if d in x.said) for d in values}
     tally, spent = runner.tally, runner.budget
@@ -179,7 +184,7 @@ def tag(
         usage=spent.usage,
         cost=cost_of(spent.usage, endpoint.price),
         stopped=str(runner.stopped) if runner.stopped is not None else "",
-        manifest=_manifest(source, odd, endpoint, values, tiers, examples),
+        manifest=_manifest(source, odd, endpoint, values, tiers, examples) | {"least_confidence": least},
     )
 
 
@@ -250,7 +255,7 @@ def tag_rows(result: TagResult, folder: Path) -> tuple[list[str], list[dict[str,
     for x in result.items:
         row = {**x.media.row, places["path"]: _named(x.media.places, folder)}
         row[places["sha256"]] = x.id or row.get(places["sha256"], "")
-        row.update({dims[d]: tag_text(s.tag) or "" for d, s in x.said.items()})
+        row.update({dims[d]: "" if s.how == "unsure" else tag_text(s.tag) or "" for d, s in x.said.items()})
         row.update({c: tag_text(x.media.tags.get(d)) or row.get(c, "") for d, c in dims.items() if d not in x.said})
         if x.said:
             row["tag_origin"] = f"{result.manifest['model']['name']}: {', '.join(x.said)}"
@@ -335,9 +340,10 @@ async def _ask(
     said = read_answer(work.odd, asked, call.text)
     content = {"kind": kind, "paths": list(media.paths), "tags": {d: s.as_dict() for d, s in said.items()}}
     content |= {"question": media.question, "options": list(media.options)} if kind == "question" else {}
+    # The record keeps what was said; how sure is sure enough is a matter of each use.
     record = TagRecord(key, identity(shas), work.odd.hash, work.endpoint.name, prompt, content)
     await asyncio.to_thread(work.store.media_tags.add, [record], work.odd)
-    return "done", "", said
+    return "done", "", {d: s.at_least(work.least) for d, s in said.items()}
 
 
 def _manifest(

@@ -142,23 +142,29 @@ def confirm(
     return store.verification.answer(given, who, queue_id=queue_id, seen=seen)
 
 
-def apply_confirmations(store: Store, candidates: Sequence[Candidate], odd: Odd) -> tuple[Candidate, ...]:
+def apply_confirmations(store: Store, candidates: Sequence[Candidate], odd: Odd, *, least: float = 0.0) -> tuple[Candidate, ...]:
     """Candidates with what people and taggers of this workspace said of their media since they were found or made.
 
     The newest record of a tagger counts. A dimension that was meant, missing or ambiguous becomes a match or a mismatch; an
     item of the evaluation is made anew from the candidate (`item_of`), so that its verdict and realised slice follow.
+
+    Args:
+        store: What was said.
+        candidates: To be looked at again.
+        odd: Grades the tags.
+        least: Confidence below which a tagger settles nothing.
     """
     media = {media_of(c) for c in candidates}
-    return confirmed(candidates, odd, store.verification.about(media), tags_about(store, media))
+    return confirmed(candidates, odd, store.verification.about(media), tags_about(store, media, least))
 
 
-def tags_about(store: Store, media: Iterable[str]) -> dict[str, dict[str, Tag]]:
+def tags_about(store: Store, media: Iterable[str], least: float = 0.0) -> dict[str, dict[str, Tag]]:
     """The newest tag of each dimension that a model gave to some media; what it gave no tag is left out."""
     out: dict[str, dict[str, Tag]] = {}
     for r in store.media_tags.about(list(media)):  # the oldest first
         for d, said in said_of(r).items():
             if said.tag is not None:
-                out.setdefault(r.media, {})[d] = said.tag
+                out.setdefault(r.media, {})[d] = said.at_least(least).tag
     return out
 
 

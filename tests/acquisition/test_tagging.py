@@ -182,6 +182,15 @@ def test_confidence(given, expected):
     assert read_answer(ODD, TIME, text)["time"].confidence == expected
 
 
+def test_too_little_confidence_settles_nothing():
+    sure, guess, silent = Said("day", "read", confidence=0.8), Said("day", "read", confidence=0.2), Said("day", "read")
+    assert [x.at_least(0.5).tag for x in (sure, guess, silent)] == ["day", ("day",), ("day",)]
+    assert [x.at_least(0) for x in (sure, guess, silent)] == [sure, guess, silent]
+    assert guess.at_least(0.5).how == "unsure"
+    for other in (Said("day", "only"), Said(("day", "night"), "ambiguous", confidence=0.1), Said(None, "missing")):
+        assert other.at_least(0.5) is other
+
+
 def test_the_answer_is_kept_as_it_came_but_not_at_any_length():
     said = read_answer(ODD, TIME, json.dumps({"time": "x" * 10_000}))["time"]
     assert said.text == "x" * 200

@@ -19,6 +19,7 @@ from core.llm import Price
 from core.llm.pace import Limits
 from core.odd import load_yaml
 from core.operators.tag import tag, tag_examples, tag_rows, write_tags
+from core.operators.verify import tags_about
 from core.settings import Settings
 from core.storage import Store, open_store
 from tests.stub_llm import Request, StubServer, error, png, text
@@ -243,6 +244,21 @@ def test_questions_with_a_category_are_examples_for_the_others(store, folder, tm
     assert '- "And then?" is what_next' in only.last
     assert found.items[4].tags["question_category"] == "what_next"
     assert found.manifest["examples"] == [{"question": e.question, "value": e.value} for e in examples]
+
+
+def test_answers_below_a_confidence_are_left_open_and_a_lower_bar_costs_nothing(store, folder, tmp_path):
+    with StubServer(label) as stub:  # says 0.75 of everything
+        media = read_media(folder, ODD)
+        found = tag(store, media, ODD, stub.endpoint(), dims=["time", "users"], least=0.8)
+        assert found.by_dimension == {"time": {"unsure": 3}, "users": {"only": 3}}
+        assert found.items[0].tags["time"] == ("night",)
+        assert [r["time"] for r in tag_rows(found, tmp_path)[1]] == [""] * 3
+        lower = tag(store, media, ODD, stub.endpoint(), dims=["time", "users"], least=0.7)
+        assert (lower.calls["new"], lower.items[0].tags["time"]) == (0, "night")
+        assert tags_about(store, [found.items[0].id]) == {found.items[0].id: {"time": "night"}}
+        assert tags_about(store, [found.items[0].id], 0.8) == {found.items[0].id: {"time": ("night",)}}
+        with pytest.raises(InputError, match="between 0 and 1"):
+            tag(store, media, ODD, stub.endpoint(), least=80)
 
 
 def test_retagging_asks_for_everything(store, manifest):
