@@ -11,7 +11,7 @@ from core.odd import Odd
 from core.storage import QueueItem, SavedQueue
 from pages.shared import footage, shell, state, verify_item, verify_report, who
 from pages.shared import verify_text as text
-from pages.shared.markup import Markup, Text, fill, strong
+from pages.shared.markup import Markup, Text, code, fill, strong
 from pages.shared.records import RecordList
 
 QUEUE = "queue"
@@ -21,7 +21,7 @@ FOOTAGE, TAGGED, MADE = SOURCES = ("The footage in use", "What models tagged her
 _PART = "verify_part"
 _EMPTY = {
     FOOTAGE: "The footage in use has no image on this machine that carries a tag.",
-    TAGGED: "No model tagged anything here yet; `python -m core tag FOLDER` does.",
+    TAGGED: fill("No model tagged anything here yet; {command} does.", command=code("python -m core tag FOLDER")),
     MADE: "No image was made here yet.",
 }
 
