@@ -224,7 +224,7 @@ def _unsupported(read: Read, hits: Sequence[Hit]) -> list[tuple[int, Reading]]:
                 told = str(terms.get(target, note))
                 name = target if target in terms else term
                 read.unsupported.append(name)
-                read.notes.append(f'"{read.quote(i, i + len(wanted))}" was not scored. {told}')
+                read.notes.append(f'"{read.quote(i, i + len(wanted))}": {told}')
                 out.append((i, Reading(read.quote(i, i + len(wanted)), "unsupported", note=told)))
                 read.suggestions = (*read.suggestions, *_named_in(read, i, i + len(wanted), told))
     return out

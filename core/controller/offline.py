@@ -9,7 +9,7 @@ from core.controller.cues import asks_for, cues
 from core.controller.interpret import Read, interpret
 from core.controller.language import language
 from core.controller.plan import TOP, Acquire, Evaluate, InOdd, Op, OutOfOdd, Plan, Step, Triage, Values
-from core.controller.reading import Planned
+from core.controller.reading import Planned, Reading
 from core.odd import Odd
 from core.settings import Settings
 
@@ -41,10 +41,11 @@ def plan_offline(query: str, odd: Odd, settings: Settings | None = None) -> Plan
 
         read = suggest(read, settings)
     clarify = _clarify(read)
+    steps = () if clarify else tuple(_Rules(read).steps())
     plan = Plan(
         query=text,
         controller="offline",
-        steps=() if clarify else tuple(_Rules(read).steps()),
+        steps=steps,
         unsupported_terms=_once(read.unsupported),
         notes=_once([*notes, *read.notes]),
     )
@@ -68,7 +69,7 @@ class _Rules:
         base = any(r.is_base(d, v) for d, vs in r.focus.items() for v in vs)
         if "inside" in r.cues and "outside" not in r.cues and self.ext:
             names = _listed(self.ext)
-            r.notes.append(f"{names} lies outside the ODD; as the question stays inside it, the nearest values inside are taken.")
+            r.notes.append(f"{names} lies outside the ODD; as the question stays inside, the nearest values there are taken.")
             self.ext = {}
         if broad and not self.ext:
             self.ext = self._broad()
@@ -101,15 +102,26 @@ class _Rules:
             return Triage(where=r.base_only(self._all_focus()), reason=why)
         if op == "in_odd":
             where = r.inside(self._all_focus())
+            self._read_parents(where)
             return InOdd(where=where, top=top, reason=_reason("Rank what was never tested inside the ODD", where))
         if op == "out_of_odd":
             where = self._outside_where()
-            return OutOfOdd(extend=self.ext, where=where, top=top, reason=_reason(f"Rank outside the ODD, with {_listed(self.ext)}", where))
+            more = {d: vs for d, vs in where.items() if vs != self.ext.get(d)}
+            return OutOfOdd(extend=self.ext, where=where, top=top, reason=_reason(f"Rank outside the ODD with {_listed(self.ext)}", more))
         if op == "acquire":
             source = r.cues.source or "datastore"
             how = {"datastore": "Look for footage", "synthesis": "Make images"}.get(source, "Look for footage, and make what is not there,")
             return Acquire(source=source, per_slice=r.per_slice or 1, reason=f"{how} for the slices of the ranking.")
         return Evaluate(reason="Ask the model under test about the samples.")
+
+    def _read_parents(self, where: Values) -> None:
+        """Says which values inside the ODD stand for named ones outside it."""
+        r = self.read
+        for reading in [x for x in r.readings if x.how == "extension" and x.value in r.focus.get(x.dimension, ())]:
+            parent = r.odd.by_name[reading.dimension].by_name[reading.value].parent
+            if parent in where.get(reading.dimension, ()) and parent not in r.focus[reading.dimension]:
+                note = f"stands for {reading.value} inside the ODD"
+                r.readings = (*r.readings, Reading(reading.phrase, "parent", reading.dimension, parent, note))
 
     def _all_focus(self) -> Values:
         return {**self.read.focus, **{d: vs for d, vs in self.read.complement.items() if d not in self.read.focus}}
@@ -152,7 +164,7 @@ def _reason(start: str, where: Mapping[str, Sequence[str]]) -> str:
 
 
 def _listed(values: Mapping[str, Sequence[str]]) -> str:
-    return "; ".join(f"{d} is {' or '.join(vs)}" for d, vs in values.items())
+    return ", ".join(f"{d}={'|'.join(vs)}" for d, vs in values.items())
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:

@@ -217,7 +217,33 @@ def test_inside_the_odd_the_parent_stands_for_a_named_value():
     found = planned("tunnel gaps, but stay inside the ODD")
     assert [s.op for s in found.plan.steps] == ["in_odd", "triage"]
     assert found.plan.steps[0].where == {"environment": ["highway"]}
-    assert "nearest values inside" in " ".join(found.plan.notes)
+    assert "nearest values there" in " ".join(found.plan.notes)
+
+
+def test_a_parent_is_told_where_it_is_used():
+    found = planned("heavy rain gaps on wet roads")
+    assert [(r.phrase, r.how, r.value) for r in found.readings] == [
+        ("heavy rain", "extension", "rain_heavy"),
+        ("wet roads", "synonym", "wet"),
+        ("heavy rain", "parent", "rainy"),
+    ]
+    assert all(r.how != "parent" for r in planned("heavy rain gaps").readings)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Which slices expose key weaknesses in fog?",
+        "Give me slices with scores close to 1",
+        "Which tunnels act as blind spots?",
+        "Ignore fog and forget about highways: what is missing?",
+        "Remove highways from the list of gaps",
+        "Which failures break the rules of the road?",
+        "Drop night, show the rest of the gaps",
+    ],
+)
+def test_plain_questions_are_not_taken_for_orders(query):
+    assert planned(query).plan.steps
 
 
 def test_a_slip_of_the_keyboard_is_suggested_and_not_applied():
