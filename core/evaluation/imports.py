@@ -11,15 +11,16 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from pydantic import TypeAdapter, ValidationError
 
 from core.digest import sha256_json
 from core.errors import InputError, Problem
-from core.evaluation.bundle import json_lines
+from core.evaluation.bundle import MAX_PROBLEMS, json_lines
 from core.evaluation.choices import LETTERS, letter_of, read_choice
 from core.evaluation.items import Item, Result
-from core.evaluation.rows import read_result
 from core.odd import Odd
 from core.seed_table import TableFile
+from core.seed_table.raw import RawColumn
 from core.seed_table.scores import read_scores
 from core.seed_table.values import ValueReader, normal
 
@@ -32,6 +33,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """Names under which a column is found, compared without case, blanks, hyphens and underscores."""
 Scale = Literal["unit", "percent", "boolean"]
+
+_result_type = TypeAdapter(Result)
 
 
 @dataclass(frozen=True)
@@ -90,9 +93,9 @@ def read_results(
     letters = [c for c in LETTERS if c in file.columns]
     letters = letters[: next((i for i, c in enumerate(letters) if c != LETTERS[i]), len(letters))]
     raw = file.read(list(dict.fromkeys([*roles.values(), *dims.values(), *letters])))
-    cells = {name: raw.columns[c].texts() for name, c in roles.items()}
-    options = [raw.columns[c].texts() for c in letters]
-    slices, misread = _slices(odd, {d: raw.columns[c].texts() for d, c in dims.items()}, len(raw.numbers))
+    cells = {name: _texts(raw.columns[c]) for name, c in roles.items()}
+    options = [_texts(raw.columns[c]) for c in letters]
+    slices, misread = _slices(odd, {d: _texts(raw.columns[c]) for d, c in dims.items()}, len(raw.numbers))
     notes += [f'{n:,} rows: {d} = "{text}" is no value of the ODD.' for (d, text), n in misread.most_common(20)]
     scores = _scores(cells["score"], scale, notes) if "score" in cells else None
     results, answers, left, seen = list[Result](), dict[str, str](), Counter[str](), set[str]()
@@ -125,13 +128,18 @@ def read_own_results(path: Path) -> Imported | None:
     Raises:
         InputError: The file cannot be read, or a line is not what its first line is.
     """
-    out = list[Result]()
+    out, problems = list[Result](), list[Problem]()
     for number, data in json_lines(path):
         if not isinstance(data.get("item"), dict) or "status" not in data:
-            if out:
+            if out or problems:
                 raise InputError(f"Line {number} of {path.name} is no result, as the lines before it are.")
             return None
-        out.append(read_result(data))
+        try:
+            out.append(_result_type.validate_python(data))
+        except ValidationError as e:
+            problems += [Problem(number, ".".join(map(str, x["loc"])), str(x.get("input"))[:80], x["msg"]) for x in e.errors()]
+    if problems:
+        raise InputError(f"Lines of {path.name} are no results; {len(problems):,} problems:", problems[:MAX_PROBLEMS])
     return Imported(tuple(out), {r.item.id: r.response for r in out}, len(out), {}, ()) if out else None
 
 
@@ -173,6 +181,12 @@ def _slices(odd: Odd | None, texts: Mapping[str, Sequence[str]], rows: int) -> t
             elif text:
                 misread[dim, text] += 1
     return out, misread
+
+
+def _texts(column: RawColumn) -> list[str]:
+    """One text a row, "" where the cell is empty."""
+    texts = ["", *column.texts()]
+    return [texts[i + 1] for i in column.codes.tolist()]
 
 
 def _scores(texts: Sequence[str], scale: Scale | None, notes: list[str]) -> list[float | None]:

@@ -124,7 +124,7 @@ def _cells(results: Sequence[Result], keys: Callable[[Result], list[tuple[dict[s
     groups: dict[Hashable, tuple[dict[str, str], dict[str, str], list[Result]]] = {}
     for r in results:
         for requested, values in keys(r):
-            name = (tuple(requested.items()), tuple(values.items()))
+            name = (tuple(sorted(requested.items())), tuple(sorted(values.items())))
             groups.setdefault(name, (requested, values, []))[2].append(r)
     cells = [_cell(requested, values, found) for requested, values, found in groups.values()]
     order = {id(c): i for i, c in enumerate(cells)}
