@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from core.acquisition.fidelity import Tag
-from core.acquisition.manifest import ManifestPlan
-from core.acquisition.normalise import CATEGORY, Manifest
+from core.acquisition.normalise import CATEGORY
 from core.acquisition.read_tags import tag_of
-from core.acquisition.tag_rules import RulesDoc
-from core.digest import canonical_json, sha256_json
 from core.errors import InputError
-from core.odd import Odd
 
 if TYPE_CHECKING:
     import duckdb
 
-VERSION = 2
-"""Of the layout; another one gives another digest."""
-ROW_GROUP = 8_192
-"""Few enough that single rows are found fast, enough to compress well."""
-_PLAIN = (
-    *("row", "id", "path", "caption", "dataset", "split", "licence", "group", "sha256", "synthetic"),
-    *("question", "options", "answer", "qa_type"),
-)
+BATCH = 1_024
+"""Rows that are unpacked together to read one of them."""
 TEMPLATE = "*"
 """Tag of the question category where a row asks nothing: a template then asks whatever is wanted."""
-FILE, META, VECTORS = "manifest.parquet", "meta.json", "vectors.npy"
+FILE, ROWS, META, VECTORS = "manifest.parquet", "rows.arrow", "meta.json", "vectors.npy"
+"""All columns for DuckDB; what a person reads of a row, in small batches; what is known of it all; vectors of captions."""
 
 
 @dataclass(frozen=True)
@@ -221,16 +211,23 @@ class Datastore:
             cursor.close()
 
     def fetch(self, rows: Sequence[int]) -> list[Row]:
-        """These rows, in the order given."""
-        if not len(rows):
+        """These rows, in the order given.
+
+        Raises:
+            InputError: The files of the datastore are damaged.
+        """
+        wanted = sorted({int(r) for r in rows})
+        found: dict[int, Row] = {}
+        if not wanted:
             return []
-        numbers = sorted({int(r) for r in rows})
-        told = {d["name"]: d for d in self.report["dimensions"]}
-        some = [f"by:{d}" for d in self.dims if told[d]["by_rule"]] + [f"text:{d}" for d in self.dims if told[d]["unknown"]]
-        columns = ", ".join(f'"{c}"' for c in (*_PLAIN, *some))
-        listed = ", ".join(map(str, numbers))
-        answer = self.sql(f"SELECT {columns} FROM manifest WHERE row IN ({listed})")  # noqa: S608 (names of ours, numbers)
-        found = {r["row"]: self._row(r) for r in answer}
+        try:
+            with pa.memory_map(str(self.folder / ROWS)) as mapped:
+                file = pa.ipc.open_file(mapped)
+                for number, batch in groupby(wanted, key=lambda r: r // BATCH):
+                    places = [r - number * BATCH for r in batch]
+                    found |= {r["row"]: self._row(r) for r in file.get_batch(number).take(pa.array(places)).to_pylist()}
+        except (OSError, pa.ArrowException) as e:
+            raise InputError(f'The datastore "{self.name}" cannot be read ({e}). Import its manifest again.') from e
         return [found[int(r)] for r in rows]
 
     def _row(self, r: Mapping[str, Any]) -> Row:
@@ -274,70 +271,6 @@ class Datastore:
         except (OSError, ValueError, RuntimeError):
             return None
         return file if file.is_relative_to(root) else None
-
-
-def datastore_digest(source_sha: str, plan: ManifestPlan, doc: RulesDoc, odd: Odd, encoder: str = "") -> str:
-    """What identifies a datastore: all that it is made from."""
-    rules = doc.formats[plan.format].model_dump(mode="json") if plan.format in doc.formats else None
-    made_of = {"version": VERSION, "source": source_sha, "plan": plan.model_dump(mode="json"), "rules": rules, "odd": odd.hash}
-    return sha256_json(made_of | {"encoder": encoder})
-
-
-def write_datastore(
-    parent: Path,
-    digest: str,
-    manifest: Manifest,
-    odd: Odd,
-    plan: ManifestPlan,
-    source: Mapping[str, Any],
-    vectors: tuple[npt.NDArray[np.int32], npt.NDArray[np.float16], str] | None = None,
-) -> Path:
-    """Writes a datastore into a folder named by its digest, all or nothing; what is there already is left as it is.
-
-    Args:
-        parent: Folder of all datastores.
-        digest: `datastore_digest`.
-        manifest: The normalised manifest.
-        odd: The ODD of its tags.
-        plan: How it was read.
-        source: File name, SHA-256, bytes.
-        vectors: Place of the vector of each row, (V, D) vectors, id of the encoder.
-    """
-    import pyarrow.parquet as pq
-
-    folder = parent / digest
-    if (folder / META).is_file():
-        return folder
-    table = manifest.table
-    meta: dict[str, Any] = {
-        "version": VERSION,
-        "digest": digest,
-        "odd": {"name": odd.name, "sha256": odd.hash},
-        "dims": list(manifest.dims),
-        "entries": {d: table[f"tag:{d}"].combine_chunks().dictionary.to_pylist() for d in manifest.dims},
-        "plan": plan.model_dump(mode="json"),
-        "source": dict(source),
-        "report": manifest.report.as_dict(),
-        "synthetic": manifest.synthetic,
-        "vectors": None,
-    }
-    part = parent / f".{uuid4().hex}.part"
-    part.mkdir(parents=True)
-    try:
-        if vectors is not None:
-            table = table.append_column("vector", pa.array(vectors[0]))
-            np.save(part / VECTORS, vectors[1])
-            meta["vectors"] = {"model": vectors[2], "shape": list(vectors[1].shape)}
-        pq.write_table(table, part / FILE, compression="zstd", row_group_size=ROW_GROUP)
-        (part / META).write_text(canonical_json(meta), encoding="utf-8")
-        try:
-            part.rename(folder)
-        except OSError:
-            if not (folder / META).is_file():  # nobody else made it meanwhile
-                raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return folder
 
 
 def open_datastore(folder: Path, name: str = "", root: Path | None = None) -> Datastore:

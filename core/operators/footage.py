@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from core.acquisition.datastore import Datastore, datastore_digest, write_datastore
+from core.acquisition.datastore import Datastore
 from core.acquisition.datastore import open_datastore as open_folder
 from core.acquisition.importers import Records, open_records
 from core.acquisition.manifest import ManifestPlan, ManifestReport, propose_manifest
 from core.acquisition.normalise import Manifest, normalise
 from core.acquisition.tag_rules import RulesDoc, shipped_rules
+from core.acquisition.write_datastore import datastore_digest, write_datastore
 from core.errors import InputError
 from core.odd import Odd, built_in
 from core.settings import ASSETS, Settings
