@@ -63,8 +63,6 @@ def chat(table: SavedTable, now: Live | None) -> None:
         name = who.ask()
         ask_chat.planner()
         ask_chat.history(ask_runs.mine(), now.saved.id if now else "", ask_runs.open_run, name)
-        if now is not None:
-            ask_chat.more(ask)
     if typed:
         ask(typed)
 

@@ -10,6 +10,7 @@ from pages.shared import (
     connections_form,
     eval_conditions,
     eval_footage,
+    eval_import,
     eval_moved,
     eval_results,
     eval_runs,
@@ -92,6 +93,7 @@ with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
         current = state.current_table()
         if current is not None:
             eval_start.form(current)
+        eval_import.form(odd_in_use())
     elif shown is None:
         shell.empty("Once a model was evaluated, its answers stand here sample by sample and condition by condition.")
     elif view == SAMPLES:

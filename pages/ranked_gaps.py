@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import OddysseyError
-from pages.shared import gaps_campaign, gaps_views, results, shell, start, state
+from pages.shared import eval_moved, gaps_campaign, gaps_views, results, shell, start, state
 from pages.shared.gaps_controls import controls, ignored
 from pages.shared.gaps_head import NAME, Waiting, agreement, head
 from pages.shared.gaps_parameters import parameters
@@ -56,6 +56,7 @@ with body:
         shell.note(f"The address asks for {', '.join(dropped)}, which cannot be had for this table; it was left out of this view.")
     if unknown:
         shell.note(f'The address asks for the table "{unknown}", which is not in this workspace (any more); this is "{current.name}".')
+    eval_moved.note(current)
     if planning:
         gaps_campaign.show(current, result, top, body)
     elif shown == gaps_views.EFFECTS:

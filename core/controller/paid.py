@@ -159,8 +159,10 @@ class Paid:
             who=self.ctx.who,
         )
         if done.stopped:
-            note = f"Stopped: {done.stopped}. {len(done.results):,} of {len(items):,} are done and will not be asked again."
-            return replace(was, status="waiting", note=note, estimate=estimate.as_dict(), counts=dict(done.counts))
+            why = "Paused" if done.why in ("cancelled", "paused") else f"Stopped: {done.stopped.rstrip('.')}"
+            note = f"{why}. {len(done.results):,} of {len(items):,} are done and will not be asked again."
+            left = operators.estimate(items, vlm, judge, self.ctx.store)
+            return replace(was, status="waiting", note=note, estimate=left.as_dict(), counts=dict(done.counts))
         self.evaluated = done.results
         out_sha = self.record.write(rec.RESULTS, operators.results_jsonl(done.results).encode())
         in_sha = sha256_json({"bundle": sha256_bytes(self.record.read(rec.BUNDLE)), **done.manifest})

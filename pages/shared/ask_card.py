@@ -13,27 +13,31 @@ from core.errors import OddysseyError
 from core.llm import Role
 from pages.shared import shell
 from pages.shared.connections import NAMES
-from pages.shared.markup import Text, strong, table
+from pages.shared.markup import Text, count, strong, table
 
 Answer = Literal["do", "edit", "skip", "connect", "again", ""]
 
 
 def title(s: StepState) -> str:
     """What is asked, with the number of things that it is about."""
-    n = samples(s)
+    n, left = samples(s), remaining(s)
+    if left is not None:
+        return f"Go on with the remaining {count(left, 'sample')}?"
     if s.op == "evaluate":
-        return f"Evaluate {n:,} {'sample' if n == 1 else 'samples'}?" if n is not None else "Evaluate the samples?"
+        return f"Evaluate {count(n, 'sample')}?" if n is not None else "Evaluate the samples?"
     if s.op == "acquire":
         images = number(s.estimate, "images")
-        return f"Make up to {images:,} {'image' if images == 1 else 'images'}?" if images else "Look for samples?"
+        return f"Make up to {count(images, 'image')}?" if images else "Look for samples?"
     return f"{s.title}?"
 
 
 def verb(s: StepState) -> str:
     """Label of the button that says yes."""
     n = samples(s)
+    if remaining(s) is not None:
+        return "Go on"
     if s.op == "evaluate":
-        return f"Evaluate {n:,} {'sample' if n == 1 else 'samples'}" if n is not None else "Evaluate"
+        return f"Evaluate {count(n, 'sample')}" if n is not None else "Evaluate"
     if s.op == "acquire":
         return "Make images" if number(s.estimate, "images") else "Look for samples"
     return "Do it"
@@ -42,6 +46,12 @@ def verb(s: StepState) -> str:
 def samples(s: StepState) -> int | None:
     """How many samples a step is about."""
     return number(s.estimate, "items")
+
+
+def remaining(s: StepState) -> int | None:
+    """How many samples of a paused evaluation have no answer yet, None if it was not paused."""
+    left = s.counts.get("pending") if s.op == "evaluate" and s.status == "waiting" else None
+    return int(left) if left else None
 
 
 def number(estimate: Mapping[str, Any] | None, key: str) -> int | None:
@@ -83,8 +93,9 @@ def show(run: RunState) -> Answer:
         shell.section(title(s), "waits for your answer")
         if rows := lines(s):
             shell.html(Markup('<div class="od-plain-head">{}</div>').format(table(["", ""], rows, right={1})))
-        if s.note:
-            shell.note(s.note)
+        for note in (s.note, *(s.estimate or {}).get("warnings", ())):
+            if note:
+                shell.note(note)
         with st.container(horizontal=True, gap="small"):
             if st.button(verb(s), type="primary", key=f"confirm-{run.id}-{i}"):
                 return "do"

@@ -78,7 +78,7 @@ def planner() -> None:
         words = {"llm": model.name, "offline": "Offline controller"}
         st.session_state["planner"] = ask_runs.planner()
         change = lambda: ask_runs.plan_with(st.session_state["planner"])  # noqa: E731
-        st.selectbox("Planned by", list(words), key="planner", format_func=words.get, on_change=change)
+        st.selectbox("Planned by", list(words), key="planner", format_func=words.get, on_change=change, width=140)
 
 
 def planner_in_words() -> str:

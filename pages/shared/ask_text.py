@@ -46,7 +46,7 @@ def figures(run: RunState) -> Figures:
         sum(s.rows or 0 for s in found) if found else None,
         sum(int(s.counts.get("valid", 0)) for s in found) if found else None,
         sum(int(c.get("scored", 0)) for c in scored) if scored else None,
-        sum(int(c.get("right", 0)) for c in scored) if scored else None,
+        sum(int(c["right"]) for c in scored) if scored and all("right" in c for c in scored) else None,
         sum(s.status == "waiting" for s in run.steps),
         sum(s.status == "failed" for s in run.steps),
     )
@@ -95,9 +95,9 @@ def said(f: Figures) -> list[Text]:
         parts.append(mark(f"{f.ranked:,} untested {'slice' if f.ranked == 1 else 'slices'} ranked"))
     if f.found is not None and f.valid is not None:
         parts.append(f"{f.found:,} {'sample' if f.found == 1 else 'samples'} found, {f.valid:,} usable")
-    if f.scored is not None and f.right is not None:
-        share = f" ({f.right / f.scored:.0%})" if f.scored else ""
-        parts.append(f"{f.right:,} of {f.scored:,} answers right{share}")
+    if f.scored is not None:
+        share = f" ({f.right / f.scored:.0%})" if f.scored and f.right is not None else ""
+        parts.append(f"{f.right:,} of {f.scored:,} answers right{share}" if f.right is not None else f"{f.scored:,} answers scored")
     return parts
 
 

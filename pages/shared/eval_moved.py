@@ -58,6 +58,15 @@ def show(e: Evaluated, m: Moved | None, t: SavedTable | None, odd: Odd) -> None:
         _shifts(odd, "Fell out of the list", "still untested", m.left)
 
 
+def note(t: SavedTable) -> None:
+    """On a page of gaps: that results were counted into the table, and the way to what that moved."""
+    if t.runs:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="counted_note"):
+            with st.container(width="content"):
+                shell.note(f"Results of {count(len(t.runs), 'evaluation')} were counted into this table since it was imported.")
+            st.page_link("pages/evaluation.py", label="See what moved", query_params={"run": t.runs[-1], "view": "What moved"})
+
+
 def _left_out(t: SavedTable, run_id: str) -> None:
     report = next((v.report for v in reversed(state.store().tables.versions(t.id)) if v.run_id == run_id and v.kind != "undone"), None)
     if report and report.get("left_out"):

@@ -82,7 +82,7 @@ def _list(found: list[Result], odd: Odd, key: str) -> int | None:
         key=f"samples_{key}",
         column_config={
             "verdict": text("Verdict", width=78),
-            "by": text("Scored by", width=120),
+            "by": text("Scored by", width=136),
             "fit": text("Fit", width=58, help="valid: matches the slice in every dimension; only these count as evidence."),
             "question": text("Question", width=250),
             "answer": text("Right answer", width=130),

@@ -51,7 +51,7 @@ def ask(key: str = "who_box", label: str = "Your name") -> str:
         on_change=chosen,
         accept_new_options=True,
         placeholder="Type a name",
-        width=150,
+        width=130,
         help="Kept with your questions and decisions in this workspace; it is not a login.",
     )
     return now

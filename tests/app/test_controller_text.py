@@ -130,6 +130,11 @@ def test_the_card_tells_calls_tokens_and_cost():
     assert dict(ask_card.lines(unpriced))["Cost at your prices"] == "no price named"
 
 
+def test_a_paused_evaluation_asks_for_what_is_left():
+    s = replace(RUN.steps[4], counts={"scored": 3, "pending": 6}, note="Paused.")
+    assert (ask_card.title(s), ask_card.verb(s)) == ("Go on with the remaining 6 samples?", "Go on")
+
+
 def test_a_search_that_costs_nothing_shows_no_price():
     s = step("acquire", 3, status="waiting", estimate={"calls": 0})
     assert (ask_card.title(s), ask_card.lines(s)) == ("Look for samples?", [])
