@@ -23,7 +23,7 @@ FieldName = Literal[
 FIELDS: tuple[FieldName, ...] = get_args(FieldName)
 
 FIELD_NAMES: dict[FieldName, tuple[str, ...]] = {
-    "id": ("id", "sample id", "uid", "image id", "frame id", "token", "question id"),
+    "id": ("id", "sample id", "uid", "question id", "frame id", "image id", "token"),
     "path": ("path", "image path", "image", "file", "file name", "filename", "media", "video", "video path", "url", "image url", "uri"),
     "caption": ("caption", "description", "text", "summary"),
     "dataset": ("dataset", "source dataset", "source", "data source", "benchmark"),
@@ -40,6 +40,14 @@ FIELD_NAMES: dict[FieldName, tuple[str, ...]] = {
 """Usual names of the columns, most telling first; compared without case and separators."""
 
 
+MEDIA_IDS = ("frame id", "image id", "token")
+"""Names that tell media apart, and rows only where no medium stands in two."""
+HEAD = 2_000
+"""Records that are looked at to find the columns of dimensions."""
+MAX_TEXTS = 5_000
+"""Different texts of a column that is read as a dimension."""
+
+
 class ManifestPlan(BaseModel):
     """How a manifest is read.
 
@@ -50,6 +58,7 @@ class ManifestPlan(BaseModel):
         constants: Content of a field that has no column, or where its cell is empty.
         value_map: Value that a text of a dimension stands for; an empty one leaves it missing.
         missing_words: Further texts that say nothing.
+        notes: What was decided without being asked for, in sentences.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,6 +68,7 @@ class ManifestPlan(BaseModel):
     constants: dict[FieldName, str] = {}
     value_map: dict[str, dict[str, str]] = {}
     missing_words: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,13 +194,9 @@ def propose_manifest(records: Records, odd: Odd, doc: RulesDoc, said: Mapping[st
     fields: dict[FieldName, str] = {}
     dims: dict[str, str] = {}
     constants: dict[str, str] = {}
+    notes: list[str] = []
     if kind == "table":
-        names = {normal(c): c for c in reversed(list(columns))}
-        dims = dict(propose_plan(take(records.raw, list(columns), 2_000), odd).columns)
-        for name, usual in FIELD_NAMES.items():
-            column = next((names[u] for u in usual if u in names and names[u] not in (*dims.values(), *fields.values())), "")
-            if column:
-                fields[name] = column
+        dims, fields, notes = _usual(records, odd)
     else:
         known = doc.formats[kind]
         fields = {k: c for k, c in known.fields.items() if c in columns and k in FIELDS}
@@ -199,10 +205,31 @@ def propose_manifest(records: Records, odd: Odd, doc: RulesDoc, said: Mapping[st
     dims = {d: c for d, c in ({d: c for d, c in dims.items() if c not in taken} | own.dims).items() if c != "-"}
     fields = {f: c for f, c in ({f: c for f, c in fields.items() if c not in taken} | own.fields).items() if c != "-"}
     plan = ManifestPlan.model_validate(
-        own.model_dump() | {"format": kind, "dims": dims, "fields": fields, "constants": constants | own.constants}
+        own.model_dump()
+        | {"format": kind, "dims": dims, "fields": fields, "constants": constants | own.constants, "notes": (*own.notes, *notes)}
     )
     _refuse_unknown(plan, tuple(columns), odd)
     return plan
+
+
+def _usual(records: Records, odd: Odd) -> tuple[dict[str, str], dict[FieldName, str], list[str]]:
+    """Columns of dimensions and fields by their usual names and by what they hold, and what was left out of these and why."""
+    columns, notes = records.raw.columns, []
+    dims = dict(propose_plan(take(records.raw, list(columns), HEAD), odd).columns)
+    for d, c in list(dims.items()):
+        if (n := len(columns[c].values)) > MAX_TEXTS:
+            del dims[d]
+            notes.append(f'Column "{c}" has {n:,} different texts, so it was not read as the dimension {d}.')
+    names = {normal(c): c for c in reversed(list(columns)) if c not in dims.values()}
+    fields: dict[FieldName, str] = {}
+    for name, usual in FIELD_NAMES.items():
+        for column in (names[u] for u in usual if u in names and names[u] not in fields.values()):
+            if name == "id" and normal(column) in MEDIA_IDS and len(columns[column].values) < records.raw.rows:
+                notes.append(f'Column "{column}" does not tell the rows apart, so it is not their id; rows get one from their content.')
+                continue
+            fields[name] = column
+            break
+    return dims, fields, notes
 
 
 def _refuse_unknown(plan: ManifestPlan, columns: tuple[str, ...], odd: Odd) -> None:

@@ -102,7 +102,7 @@ def normalise(records: Records, odd: Odd, plan: ManifestPlan, doc: RulesDoc) -> 
         uncategorised=int((asks[kept] & (tags[CATEGORY].codes[kept] < 0)).sum()) if CATEGORY in tags else int(asks[kept].sum()),
         copies=int((table["copy_of"].to_numpy() >= 0).sum()),
         without_media=int(pc.sum(pc.equal(table["path"], "")).as_py()),
-        notes=(*records.notes, *notes),
+        notes=(*records.notes, *plan.notes, *notes),
     )
     return Manifest(table, odd.names, report, synthetic)
 

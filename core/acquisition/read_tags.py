@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.acquisition.fidelity import UNSPECIFIED, Tag
-from core.acquisition.manifest import DimensionReport, ManifestPlan, UnknownText
+from core.acquisition.manifest import MAX_TEXTS, DimensionReport, ManifestPlan, UnknownText
 from core.acquisition.tag_rules import Rule, Values
 from core.errors import InputError
 from core.odd import Dimension
@@ -23,8 +23,6 @@ SEVERAL = "|"
 """Stands between the values of a tag that names several."""
 MAX_TAGS = 126
 """Different tags of one dimension; their codes fit into int8."""
-MAX_TEXTS = 5_000
-"""Different texts of a column that is read as a dimension."""
 SHOWN = 50
 """Unknown texts that a report lists per dimension; all are counted."""
 

@@ -244,7 +244,8 @@ def _print_import(report: ManifestReport, kind: str, saved: SavedDatastore | Non
         say(f"  {r.rows:,} rejected: {r.reason} (rows {', '.join(map(str, r.numbers))}{', ...' if r.rows > len(r.numbers) else ''})")
     for d in report.dimensions:
         by = f"; by rule {', '.join(f'{k} {n:,}' for k, n in d.by_rule.items())}" if d.by_rule else ""
-        say(f"  {d.name}: {d.tagged:,} tagged, {d.several:,} unsettled, {d.missing:,} missing{by}")
+        column = f" (column {d.column})" if d.column and d.column != d.name else ""
+        say(f"  {d.name}{column}: {d.tagged:,} tagged, {d.several:,} unsettled, {d.missing:,} missing{by}")
         for u in d.unknown_texts:
             hint = f', did you mean "{u.suggestion}"?' if u.suggestion else ""
             say(f'    "{u.text}" is no value: {u.rows:,} rows stay missing{hint}')

@@ -193,7 +193,7 @@ def open_footage(store: Store, which: str, odd: Odd | None = None, settings: Set
         store: The workspace.
         which: What to open.
         odd: The ODD of the tags of a manifest; the built-in one by default.
-        settings: Not used by what is opened here; the place of an encoder's settings.
+        settings: Where a manifest of a path is unpacked; in the workspace by default.
 
     Raises:
         InputError: It is none of these.
@@ -202,7 +202,8 @@ def open_footage(store: Store, which: str, odd: Odd | None = None, settings: Set
         return open_datastore(store, which)
     path = Path(which)
     if path.is_file():
-        return build_datastore(read_manifest(path, odd=odd), store.datastores.parent, root=path.resolve().parent)
+        parent = settings.datastores if settings is not None else store.datastores.parent
+        return build_datastore(read_manifest(path, odd=odd), parent, root=path.resolve().parent)
     return open_datastore(store, load_demo_datastore(store).id if which == "demo" else which)
 
 

@@ -30,6 +30,15 @@ def test_columns_are_found_by_usual_names_and_by_what_they_hold():
     assert plan.dims == {"weather_visibility": "Weather", "time": "time"}
 
 
+def test_a_column_that_repeats_is_no_id_and_free_text_no_dimension_and_both_are_said():
+    rows = "".join(f"a{i // 2}.jpg,{i // 2},2018-07-24 11:{i:05d},Q{i % 2}?,yes\n" for i in range(5_002))
+    result = read(f"path,image_id,time,question,answer\n{rows}")
+    assert (result.report.accepted, result.report.copies) == (5_002, 0)  # two questions an image
+    assert ("id" in result.plan.fields, "time" in result.plan.dims) == (False, False)
+    assert [n.split('"')[1] for n in result.report.notes] == ["time", "image_id"]
+    assert read("path,image_id\na.jpg,1\nb.jpg,1\n", said={"fields": {"id": "image_id"}}).report.accepted == 1  # the user insists
+
+
 def test_the_users_word_counts_and_a_dash_leaves_out():
     said = {
         "dims": {"time": "-", "weather_visibility": "w2"},
