@@ -150,7 +150,7 @@ class _Rules:
         return left
 
     def _say_combined(self) -> None:
-        both = [d for d in self.ext if any(self.read.is_base(d, v) for v in self.read.focus[d])] if self.ext else []
+        both = [d for d in self.ext if any(self.read.is_base(d, v) for v in self.read.focus.get(d, ()))]
         for d in both:
             inside = ", ".join(v for v in self.read.focus.get(d, ()) if self.read.is_base(d, v))
             self.read.notes.append(

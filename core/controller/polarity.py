@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Literal
@@ -18,9 +18,12 @@ Phrase = tuple[str, ...]
 
 
 @cache
-def _phrases(kind: Literal["leave_out", "any", "after", "any_after"]) -> tuple[Phrase, ...]:
-    """Phrases of a kind, longer ones first."""
-    return tuple(sorted((tuple(p.split()) for p in getattr(language().negation, kind)), key=lambda p: -len(p)))
+def _phrases(kind: Literal["leave_out", "any", "after", "any_after"]) -> Mapping[str, tuple[Phrase, ...]]:
+    """Phrases of a kind by their first word, longer ones first."""
+    out: dict[str, tuple[Phrase, ...]] = {}
+    for phrase in sorted((tuple(p.split()) for p in getattr(language().negation, kind)), key=lambda p: -len(p)):
+        out[phrase[0]] = (*out.get(phrase[0], ()), phrase)
+    return out
 
 
 def polarities(toks: Sequence[Token], hits: Sequence[Hit]) -> list[Polarity]:
@@ -82,9 +85,10 @@ def _word(toks: Sequence[Token], i: int) -> str:
     return toks[i].text if 0 <= i < len(toks) else ""
 
 
-def _starts(toks: Sequence[Token], i: int, phrases: Sequence[Phrase]) -> int:
+def _starts(toks: Sequence[Token], i: int, phrases: Mapping[str, tuple[Phrase, ...]]) -> int:
     """Length of the longest phrase that starts at a token, 0 if none does."""
-    return next((len(p) for p in phrases if tuple(t.text for t in toks[i : i + len(p)]) == p), 0)
+    known = phrases.get(_word(toks, i), ())
+    return next((len(p) for p in known if tuple(t.text for t in toks[i : i + len(p)]) == p), 0)
 
 
 def _reach(toks: Sequence[Token], hits: Sequence[Hit], at: dict[int, int], start: int) -> tuple[list[int], int]:

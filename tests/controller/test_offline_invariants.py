@@ -32,8 +32,15 @@ def runnable(query, odd):
     assert plan_offline(query, odd) == planned
 
 
+ASKED = """gaps|where does it fail|outside our ODD|edge cases|fetch images of|generate images of|acquire samples of|evaluate the model on|stay inside
+    the ODD|but not|except|regardless of|top 20|3 per slice""".replace("\n   ", "").split("|")
+SENTENCES = st.tuples(st.lists(st.sampled_from(ASKED), max_size=4), st.lists(st.sampled_from(PHRASES), max_size=4)).flatmap(
+    lambda parts: st.permutations([*parts[0], *parts[1]]).map(" ".join)
+)
+
+
 @settings(max_examples=400, deadline=None)
-@given(QUERIES)
+@given(QUERIES | SENTENCES)
 def test_any_question_to_the_built_in_odd(query):
     runnable(query, built_in())
 

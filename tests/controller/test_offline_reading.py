@@ -220,6 +220,15 @@ def test_inside_the_odd_the_parent_stands_for_a_named_value():
     assert "nearest values there" in " ".join(found.plan.notes)
 
 
+def test_samples_outside_the_odd_for_a_value_inside_it():
+    found = steps("Fetch clips of rainy highways outside our ODD")
+    assert found["out_of_odd"].where == {"weather_visibility": ["rainy"], "environment": ["highway"]}
+    assert set(found["out_of_odd"].extend) == {"time", "road_condition"}
+    mixed = planned("Fetch clips of rural roads and highways")
+    assert mixed.plan.last("out_of_odd").where == {"environment": ["rural_road"]}
+    assert "ask again for highway" in " ".join(mixed.plan.notes)
+
+
 def test_a_parent_is_told_where_it_is_used():
     found = planned("heavy rain gaps on wet roads")
     assert [(r.phrase, r.how, r.value) for r in found.readings] == [
