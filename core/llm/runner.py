@@ -176,46 +176,49 @@ class Runner:
         while True:
             mark = await lane.gate.enter()
             try:
-                number, taken = await self._clear(lane, ask)
-                if not sent:
-                    before = await asyncio.wrap_future(self._log.begin(key))
-                    if before is not None and before.final:
-                        self.budget.calls -= 1
-                        self.budget.settle(number, Usage(), None)
-                        self.tally.cached += 1
-                        return before
-                    self.tally.repeated += before is not None and before.status == "in_flight"
-                sent += 1
-                self.tally.retries += sent > 1
-                start = time.perf_counter()
-                try:
-                    reply = await lane.send(ask)
-                except ModelError as e:
-                    self.budget.settle(number, Usage(), None)
-                    error = e
-                else:
-                    self.budget.settle(number, reply.usage, lane.endpoint.price)
-                    lane.tokens.give_back(taken - reply.usage.prompt - reply.usage.completion)
-                    lane.refusals = lane.silences = 0
-                    for words in reply.adapted:
-                        if words not in self.tally.adapted:
-                            self.tally.adapted.append(words)
-                    call = _answered(key, sent, reply, time.perf_counter() - start)
-                    await asyncio.wrap_future(self._log.finish(call))
+                call, error = await self._attempt(lane, key, ask, sent)
+                if error is None:
                     lane.gate.succeeded()
                     return call
+                sent += 1
                 refused += error.kind == "rate"
                 if not self._again(lane, error, mark, sent - refused, refused):
-                    call = StoredCall(key, "blocked" if error.kind == "blocked" else "failed", sent, error=f"{error.kind}: {error}")
-                    await asyncio.wrap_future(self._log.finish(call))
                     return call
-            except StoppedError as stop:
-                if sent:
-                    await asyncio.wrap_future(self._log.finish(StoredCall(key, "failed", sent, error=f"stopped: {stop}")))
-                raise
             finally:
                 lane.gate.leave()
             await self._back_off(error, sent)
+
+    async def _attempt(self, lane: Lane, key: str, ask: Ask, sent: int) -> tuple[StoredCall, ModelError | None]:
+        """Send a call once. A row says "in flight" exactly as long as that is so.
+
+        Raises:
+            StoppedError: It may not be sent.
+        """
+        number, taken = await self._clear(lane, ask)
+        before = await asyncio.wrap_future(self._log.begin(key))
+        if before is not None and before.final:  # somebody else was faster
+            self.budget.calls -= 1
+            self.budget.settle(number, Usage(), None)
+            self.tally.cached += 1
+            return before, None
+        self.tally.repeated += before is not None and before.status == "in_flight"
+        self.tally.retries += sent > 0
+        start = time.perf_counter()
+        error: ModelError | None = None
+        try:
+            reply = await lane.send(ask)
+        except ModelError as e:
+            self.budget.settle(number, Usage(), None)
+            error = e
+            call = StoredCall(key, "blocked" if e.kind == "blocked" else "failed", sent + 1, error=f"{e.kind}: {e}")
+        else:
+            self.budget.settle(number, reply.usage, lane.endpoint.price)
+            lane.tokens.give_back(taken - reply.usage.prompt - reply.usage.completion)
+            lane.refusals = lane.silences = 0
+            self.tally.adapted += [words for words in reply.adapted if words not in self.tally.adapted]
+            call = _answered(key, sent + 1, reply, time.perf_counter() - start)
+        await asyncio.wrap_future(self._log.finish(call))
+        return call, error
 
     async def _clear(self, lane: Lane, ask: Ask) -> tuple[int, int]:
         """Wait until a call may be sent; gives the number of its reservation and the tokens set aside.

@@ -46,7 +46,7 @@ class Calls:
         return out
 
     def begin(self, keys: Sequence[str]) -> dict[str, StoredCall]:
-        """Note that calls are about to be sent.
+        """Note that calls are about to be sent, each once; that counts as an attempt.
 
         Returns:
             What was known of each before: one that is in flight was sent by a process that ended, or is being sent by another;
@@ -92,7 +92,6 @@ class Calls:
             .where(_c.key == sa.bindparam("the_key"), *(_c.status != s for s in FINAL))  # NOT IN cannot be sent for many rows at once
             .values(
                 status=sa.bindparam("new_status"),
-                attempts=_c.attempts + sa.bindparam("more"),
                 response=sa.bindparam("new_response", type_=_c.response.type),
                 usage=sa.bindparam("new_usage", type_=_c.usage.type),
                 latency=sa.bindparam("new_latency"),
@@ -104,7 +103,6 @@ class Calls:
             {
                 "the_key": x.key,
                 "new_status": x.status,
-                "more": max(0, x.attempts - 1),  # `begin` counted the first
                 "new_response": dict(x.response),
                 "new_usage": dict(x.usage),
                 "new_latency": x.latency,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -102,24 +102,26 @@ def living(versions: Iterable[TableVersion]) -> dict[str, bool]:
 def evidence(c: sa.Connection, odd: Odd, runs: Mapping[str, bool], results_seq: int) -> Evidence:
     """What the results of some runs say about the slices of an ODD.
 
-    The same call in two runs is one piece of evidence: a person's word goes before a machine's, then the later row.
+    The same call, in two runs or twice in one, is one piece of evidence: that of a person's word before a machine's, then of the
+    later row, among those that show a slice.
     """
-    best: dict[str, ResultRow] = {}
+    groups: dict[str, list[ResultRow]] = {}
+    for row in newest_rows(c, list(runs), results_seq, lean=True):
+        groups.setdefault(row.key, []).append(row)
+    ids, scores = list[int](), list[float]()
+    counted: Counter[str] = Counter()
     left: dict[str, Counter[str]] = {r: Counter() for r in runs}
-    for row in newest_rows(c, list(runs), results_seq):
-        other = best.get(row.key)
-        if other is None:
-            best[row.key] = row
-            continue
-        first, second = sorted((other, row), key=lambda r: (r.scored_by == "person", r.seq))
-        best[row.key] = second
-        left[first.run_id]["the same call is counted already"] += 1
-    ids, scores, counted = [], [], Counter[str]()
-    for row in sorted(best.values(), key=lambda r: r.seq):
-        found = _placed(odd, row, runs[row.run_id])
-        if isinstance(found, str):
-            left[row.run_id][found] += 1
-        else:
+    for rows in groups.values():
+        rows.sort(key=lambda r: (r.scored_by == "person", r.seq), reverse=True)
+        if rows[0].scored_by == "person":  # said of the answer, wherever it was given
+            rows = [replace(r, status=rows[0].status, score=rows[0].score) for r in rows]
+        taken = False
+        for row in rows:
+            found = "the same call is counted already" if taken else _placed(odd, row, runs[row.run_id])
+            if isinstance(found, str):
+                left[row.run_id][found] += 1
+                continue
+            taken = True
             ids.append(found)
             scores.append(float(row.score or 0.0))
             counted[row.run_id] += 1

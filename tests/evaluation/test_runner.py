@@ -370,6 +370,26 @@ def test_a_row_says_in_flight_before_the_call_is_sent(store):
     assert store.calls.get(keys(1)[0]).status == "done"
 
 
+def test_a_call_that_waits_for_its_next_attempt_is_not_in_flight(store):
+    seen = []
+
+    def script(r):
+        seen.append(store.calls.counts())
+        return error(500, "x") if r.number == 0 else "fine"
+
+    with StubServer(script) as stub:
+        statuses = []
+        found, _ = work(
+            store,
+            Limits(first_wait=0.4, longest_wait=0.4),
+            [(stub.endpoint(), keys(1)[0])],
+            cancel=lambda: statuses.append(getattr(store.calls.get(keys(1)[0]), "status", "")) or False,
+        )
+    assert found[0].attempts == 2
+    assert seen == [{"in_flight": 1}] * 2
+    assert set(statuses) <= {"", "failed"}
+
+
 def test_calls_left_in_flight_are_repeated_and_counted(store):
     store.calls.begin(keys(2))
     with StubServer(lambda r: "fine") as stub:

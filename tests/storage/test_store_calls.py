@@ -45,10 +45,12 @@ def test_an_answer_is_never_replaced(store: Store) -> None:
 
 def test_one_in_flight_is_told_when_it_is_begun_again(store: Store) -> None:
     store.calls.begin([key(1), key(2)])
-    store.calls.finish([StoredCall(key(2), "failed", 5, error="down")])
+    store.calls.finish([StoredCall(key(2), "failed", error="down")])
+    store.calls.begin([key(2)])
+    store.calls.finish([StoredCall(key(2), "failed", error="down")])
     before = store.calls.begin([key(1), key(2), key(3)])
-    assert {k: (c.status, c.attempts) for k, c in before.items()} == {key(1): ("in_flight", 1), key(2): ("failed", 5)}
-    assert [store.calls.get(key(i)).attempts for i in (1, 2, 3)] == [2, 6, 1]
+    assert {k: (c.status, c.attempts) for k, c in before.items()} == {key(1): ("in_flight", 1), key(2): ("failed", 2)}
+    assert [store.calls.get(key(i)).attempts for i in (1, 2, 3)] == [2, 3, 1]
     assert store.calls.counts() == {"in_flight": 3}
 
 

@@ -164,6 +164,18 @@ def test_a_persons_word_goes_before_a_later_machine(store: Store) -> None:
     assert cells(store.tables.load(t.id))["rain", "night"] == (1, 1.0)
 
 
+def test_of_one_call_the_row_that_shows_a_slice_counts(store: Store) -> None:
+    # One image was found for two requested slices and shows one of them.
+    t = save(store)
+    fill(store, "r", [result("r", "a", 1.0, key="k" * 64), result("r", "b", 1.0, key="k" * 64, verdict="invalid", requested=DAY)])
+    assert store.tables.count_run(t.id, "r").total == t.total + 1
+    assert store.tables.versions(t.id)[0].report == {"counted": 1, "left_out": {"it shows another slice": 1}}
+    store.tables.correct(result("r", "b", 0.0, key="k" * 64, verdict="invalid", requested=DAY, version=1, scored_by="person"))
+    assert cells(store.tables.load(t.id))["rain", "night"] == (1, 0.0)  # a person's word is on the answer, wherever it was given
+    store.tables.correct(result("r", "b", None, key="k" * 64, verdict="invalid", requested=DAY, version=2, scored_by="person"))
+    assert store.tables.get(t.id).total == t.total
+
+
 def test_only_scored_results_of_full_fidelity_count_and_the_rest_is_told(store: Store) -> None:
     t = save(store)
     rows = [
