@@ -32,14 +32,16 @@ def runnable(query, odd):
     assert plan_offline(query, odd) == planned
 
 
-ASKED = """gaps|where does it fail|outside our ODD|edge cases|fetch images of|generate images of|acquire samples of|evaluate the model on|stay inside
-    the ODD|but not|except|regardless of|top 20|3 per slice""".replace("\n   ", "").split("|")
+ASKED = (
+    "gaps|where does it fail|outside our ODD|edge cases|fetch images of|generate images of|acquire samples of|evaluate the model on|"
+    "stay inside the ODD|but not|except|regardless of|top 20|3 per slice"
+).split("|")
 SENTENCES = st.tuples(st.lists(st.sampled_from(ASKED), max_size=4), st.lists(st.sampled_from(PHRASES), max_size=4)).flatmap(
     lambda parts: st.permutations([*parts[0], *parts[1]]).map(" ".join)
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(QUERIES | SENTENCES)
 def test_any_question_to_the_built_in_odd(query):
     runnable(query, built_in())
@@ -63,7 +65,7 @@ def odds(draw):
     return Odd("own", 1, tuple(dims), draw(st.sampled_from([{}, extras])))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(odds(), st.data())
 def test_any_question_to_any_odd(odd, data):
     words = [odd.name, *odd.names, *(v.name for d in odd.dimensions for v in d.values)]
