@@ -254,7 +254,8 @@ class Datastore:
         """Rows per tag of each dimension; "" counts those without."""
         out = {}
         for d in self.dims:
-            counted = self.sql(f'SELECT "tag:{d}" AS tag, count(*) AS n FROM manifest GROUP BY ALL ORDER BY n DESC, tag')  # noqa: S608
+            column = f"tag:{d}".replace('"', '""')
+            counted = self.sql(f'SELECT "{column}" AS tag, count(*) AS n FROM manifest GROUP BY ALL ORDER BY n DESC, tag')  # noqa: S608
             out[d] = {r["tag"] or "": r["n"] for r in counted}
         return out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ WRAPPERS = ("frames", "images", "items", "samples", "scenes")
 """Keys under which a JSON document may keep its list of records."""
 CATEGORY = ("category", "category_name")
 """Keys that name the sort of an object in a list of objects."""
+LOOKED_AT = 20
+"""Lines by which JSON Lines are told from a document."""
+MOST_COLUMNS = 5_000
 COUNTED = ".#"
 """Ends the name of the column that holds how many objects a list or a mapping of counts has."""
 
@@ -78,28 +82,22 @@ def _sha256(data: Payload) -> str:
 
 def _json(data: Payload, start: int, name: str) -> Iterator[tuple[str, Any]]:
     """Text and value of each record of JSON Lines, of a JSON array, or of a document that holds a list of records."""
-    head = bytes(data[start : start + 4096]).lstrip()
-    if head.startswith(b"["):
-        yield from (("", item) for item in _whole(data, start, name))
-        return
-    first, _ = next(lines(data, start), (b"", 0))
+    if bytes(data[start : start + 4096]).lstrip().startswith(b"["):
+        return (("", item) for item in _whole(data, start, name))
+    head = [text for line, _ in islice(lines(data, start), LOOKED_AT) if (text := line.decode().strip())]
+    if len(head) > 1 and any(isinstance(_value(text), dict) for text in head):  # objects on lines of their own
+        return ((text, _value(text)) for line, _ in lines(data, start) if (text := line.decode().strip()))
+    document = _whole(data, start, name)
+    found = next((document[k] for k in WRAPPERS if isinstance(document.get(k), list)), [document])
+    return (("", item) for item in found)
+
+
+def _value(text: str) -> Any:
+    """The value of a line, None if it is no JSON."""
     try:
-        single = isinstance(json.loads(first), dict) and len(data) - start > len(first) + 2
+        return json.loads(text)
     except (ValueError, RecursionError):
-        single = False
-    if not single:  # no object on a line of its own: a document, or one record
-        document = _whole(data, start, name)
-        found = next((document[k] for k in WRAPPERS if isinstance(document.get(k), list)), [document])
-        yield from (("", item) for item in found)
-        return
-    for line, _ in lines(data, start):
-        text = line.decode().strip()
-        if not text:
-            continue
-        try:
-            yield text, json.loads(text)
-        except (ValueError, RecursionError):
-            yield text, None
+        return None
 
 
 def _whole(data: Payload, start: int, name: str) -> Any:
@@ -136,6 +134,8 @@ def _flat(records: Iterator[tuple[str, Any]]) -> tuple[RawTable, list[str]]:
         for key, cell in _cells("", value):
             builders.setdefault(key, ColumnBuilder(rows)).put(rows, cell)
         rows += 1
+        if len(builders) > MOST_COLUMNS:
+            raise InputError(f"The first {rows:,} records have more than {MOST_COLUMNS:,} different names; a manifest has the same in all.")
     if not total:
         raise InputError("The manifest holds no record.")
     for builder in builders.values():

@@ -89,6 +89,10 @@ def read_tags(dimension: Dimension, columns: Mapping[str, RawColumn], rows: int,
     Raises:
         InputError: The column is no dimension: too many different texts, or too many different tags.
     """
+    if barred := [v for v in dimension.by_name if SEVERAL in v]:
+        raise InputError(
+            f'The values {", ".join(barred)} of "{dimension.name}" hold the sign {SEVERAL}, which parts several values; rename them.'
+        )
     place: dict[Tag, int] = {}
     codes = np.full(rows, -1, dtype=np.int32)
     unknown = np.full(rows, -1, dtype=np.int32)

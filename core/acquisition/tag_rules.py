@@ -77,7 +77,7 @@ class WordsRule(_Rule):
 
     kind: Literal["words"]
     column: str
-    words: dict[str, Values] = Field(min_length=1)
+    words: dict[str, Annotated[Values, Field(min_length=1)]] = Field(min_length=1)
     unless: tuple[str, ...] = ()
 
     def names(self) -> set[str]:
@@ -152,7 +152,7 @@ class KindsRule(_Rule):
     """
 
     kind: Literal["kinds"]
-    kinds: dict[str, Values] = Field(min_length=1)
+    kinds: dict[str, Values] = Field(min_length=1, max_length=10)
     several: str = ""
 
     def names(self) -> set[str]:

@@ -96,8 +96,10 @@ def build_datastore(
         vectors = None
         if encoder is not None:
             captions = read.manifest.table["caption"].combine_chunks().dictionary_encode()
-            encoded = encoder.encode(captions.dictionary.to_pylist(), progress)
-            vectors = (captions.indices.to_numpy(), encoded.astype(np.float16), encoder.model_id)
+            texts = captions.dictionary.to_pylist()
+            encoded = encoder.encode(texts, progress).astype(np.float16)
+            encoded[[i for i, t in enumerate(texts) if not t]] = 0  # a row without a caption is like no slice
+            vectors = (captions.indices.to_numpy(), encoded, encoder.model_id)
         source = {"file": read.records.name, "sha256": read.records.sha256, "bytes": read.records.size}
         write_datastore(parent, digest, read.manifest, read.odd, read.plan, source, vectors)
     return open_folder(parent / digest, Path(read.records.name).stem, root)
@@ -138,6 +140,8 @@ def import_manifest(
         InputError: The manifest cannot be used, or the name is taken.
         MissingPackageError: Captions are to be compared, and the encoder is not installed.
     """
+    if name and (free := store.datastores.free_name(name)) != " ".join(name.split()):  # said before anything slow starts
+        raise InputError(f'There is already a datastore called "{name}". Choose another name, such as "{free}".')
     read = read_manifest(source, file, odd=odd, said=said, rules=rules, thresholds=thresholds)
     if root is None and isinstance(source, Path):
         root = source.resolve().parent

@@ -14,7 +14,7 @@ from core.acquisition.datastore import META, TEMPLATE, open_datastore
 from core.acquisition.fidelity import UNSPECIFIED, fidelity
 from core.acquisition.query import NEAR, find, slice_words, spread
 from core.errors import InputError
-from core.odd import built_in
+from core.odd import built_in, infer_odd
 from core.operators import read_manifest
 from core.operators.footage import build_datastore
 from core.similarity.encoder import Encoder
@@ -184,6 +184,21 @@ def test_captions_decide_among_equal_tags_only(tmp_path):
     assert found.similarity.tolist() == pytest.approx([0.8, 0.8, 0.0, 1.0], abs=1e-3)
     assert [store.fetch([r])[0].id for r in find(store, ODD, {"time": "night"}).rows] == ["a", "b", "d", "c"]
     assert store_of(rows, tmp_path).digest != store.digest  # what orders otherwise is another store
+
+
+def test_a_row_without_a_caption_is_like_no_slice(tmp_path):
+    store = store_of(
+        [{"id": "a", "time": "night"}, {"id": "b", "time": "night", "caption": "x"}], tmp_path, encoder=Encoder(Words({"": (1, 0, 0)}))
+    )
+    found = find(store, ODD, {"time": "night"}, np.array([1, 0, 0], dtype=np.float32))
+    assert found.similarity is not None and found.similarity.tolist() == [0.0, 0.0]
+
+
+def test_names_of_an_own_odd_may_hold_quotes(tmp_path):
+    odd = infer_odd({'a "b"': ["x'y", "z"]})
+    store = build_datastore(read_manifest(b'path,"a ""b"""\na.jpg,x\'y\n', "m.csv", odd=odd), tmp_path / "it's")
+    assert store.inventory() == {'a "b"': {"x'y": 1}}
+    assert find(store, odd, {'a "b"': "x'y"}).matching == 1
 
 
 def test_the_text_of_a_slice_is_that_of_the_scorer():

@@ -96,6 +96,16 @@ def test_lines_that_are_no_objects_are_counted_by_number():
     assert [p.row for p in records.raw.broken] == [2, 3]
 
 
+def test_a_broken_first_line_does_not_hide_the_others():
+    records = open_records(b'{"id": oops}\n{"id": 2}\n', "m.jsonl")
+    assert (as_rows(records), [p.row for p in records.raw.broken]) == ([{"id": "2"}], [1])
+
+
+def test_records_that_share_no_names_are_no_manifest():
+    with pytest.raises(InputError, match="different names"):
+        open_records(jsonl(*({f"key {i} {k}": 1 for k in range(100)} for i in range(60))), "m.jsonl")
+
+
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"a": 1', b"[1, 2]", b"\n\n"])
 def test_what_holds_no_record_is_refused(data):
     with pytest.raises(InputError):
