@@ -145,8 +145,8 @@ class Results:
             return tuple(_read(r) for r in c.execute(sa.select(evaluation_results).where(*where).order_by(_r.version)))
 
 
-def newest_rows(c: sa.Connection, run_ids: Collection[str], up_to: int | None = None, *, lean: bool = False) -> tuple[ResultRow, ...]:
-    """The newest row of each sample of some runs, among those up to a number; `lean` leaves out their detail."""
+def newest_rows(c: sa.Connection, run_ids: Collection[str], up_to: int | None = None) -> tuple[ResultRow, ...]:
+    """The newest row of each sample of some runs, among those up to a number."""
     where: list[sa.ColumnElement[bool]] = [_r.run_id.in_(run_ids)]
     if up_to is not None:
         where.append(_r.seq <= up_to)
@@ -157,8 +157,7 @@ def newest_rows(c: sa.Connection, run_ids: Collection[str], up_to: int | None = 
         .subquery()
     )
     join = sa.and_(_r.run_id == last.c.run_id, _r.item_id == last.c.item_id, _r.version == last.c.last)
-    columns = [x for x in _r if not (lean and x.name == "detail")]
-    query = sa.select(*columns).join_from(evaluation_results, last, join).order_by(last.c.first)
+    query = sa.select(evaluation_results).join_from(evaluation_results, last, join).order_by(last.c.first)
     return tuple(_read(r) for r in c.execute(query))
 
 

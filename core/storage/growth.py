@@ -5,9 +5,10 @@ A version names the last row of results that it rests on, so that every version 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -18,11 +19,10 @@ from core.errors import InputError
 from core.odd import Odd
 from core.seed_table.aggregate import aggregate
 from core.seed_table.table import Floats, Ints, SeedTable
-from core.storage.evaluation import ResultRow, newest_rows
-from core.storage.schema_evaluation import seed_table_versions
+from core.storage.schema_evaluation import evaluation_results, seed_table_versions
 
 VersionKind = Literal["counted", "undone", "corrected"]
-_v = seed_table_versions.c
+_v, _r = seed_table_versions.c, evaluation_results
 _COLUMNS = [x for x in _v if x.name != "table_id"]
 
 
@@ -105,49 +105,69 @@ def evidence(c: sa.Connection, odd: Odd, runs: Mapping[str, bool], results_seq: 
     The same call, in two runs or twice in one, is one piece of evidence: that of a person's word before a machine's, then of the
     later row, among those that show a slice.
     """
-    groups: dict[str, list[ResultRow]] = {}
-    for row in newest_rows(c, list(runs), results_seq, lean=True):
+    groups: dict[str, list[Any]] = {}
+    for row in _rows(c, runs, results_seq):
         groups.setdefault(row.key, []).append(row)
+    place = _Placer(odd)
     ids, scores = list[int](), list[float]()
     counted: Counter[str] = Counter()
     left: dict[str, Counter[str]] = {r: Counter() for r in runs}
     for rows in groups.values():
         rows.sort(key=lambda r: (r.scored_by == "person", r.seq), reverse=True)
-        if rows[0].scored_by == "person":  # said of the answer, wherever it was given
-            rows = [replace(r, status=rows[0].status, score=rows[0].score) for r in rows]
+        said = rows[0] if rows[0].scored_by == "person" else None  # of the answer, wherever it was given
         taken = False
         for row in rows:
-            found = "the same call is counted already" if taken else _placed(odd, row, runs[row.run_id])
-            if isinstance(found, str):
-                left[row.run_id][found] += 1
+            status, score = (row.status, row.score) if said is None else (said.status, said.score)
+            found = status if status != "scored" or score is None else place(row, runs[row.run_id])
+            if taken or isinstance(found, str):
+                left[row.run_id]["the same call is counted already" if taken else str(found)] += 1
                 continue
             taken = True
             ids.append(found)
-            scores.append(float(row.score or 0.0))
+            scores.append(float(score))
             counted[row.run_id] += 1
     return Evidence(np.array(ids, dtype=np.int64), np.array(scores, dtype=np.float64), counted, left)
 
 
-def _placed(odd: Odd, row: ResultRow, partial: bool) -> int | str:
-    """The slice that a result is evidence for, or why it is for none."""
-    if row.status != "scored" or row.score is None:
-        return row.status
-    if row.verdict != "valid" and not (partial and row.verdict == "partial"):
-        return {"partial": "something of its slice is not known", "invalid": "it shows another slice"}.get(
-            row.verdict, "fidelity not known"
-        )
-    values = row.realised if row.realised is not None else row.requested
-    names, unknown = [], sorted(set(values) - set(odd.names))
-    if unknown:
-        return f"the table has no dimension {unknown[0]}"
-    for d in odd.dimensions:
-        name = values.get(d.name) or (d.base[0].name if not d.active else None)
-        if name is None:
-            return f"its slice has no {d.name}"
-        if name not in d.by_name:
-            return f"the table's ODD has no {d.name} = {name}"
-        names.append(name)
-    return odd.codec.encode_names(names)
+def _rows(c: sa.Connection, runs: Collection[str], up_to: int) -> Iterable[Any]:
+    """The newest row of each sample of some runs, up to a number, without what no table needs; slices as JSON text."""
+    newer = _r.alias("newer").c
+    is_newer = sa.exists().where(
+        newer.run_id == _r.c.run_id, newer.item_id == _r.c.item_id, newer.version > _r.c.version, newer.seq <= up_to
+    )
+    plain = [_r.c[n] for n in ("seq", "run_id", "key", "status", "score", "scored_by", "verdict")]
+    texts = [sa.type_coerce(_r.c[n], sa.Text).label(n) for n in ("requested", "realised")]
+    return c.execute(sa.select(*plain, *texts).where(_r.c.run_id.in_(runs), _r.c.seq <= up_to, ~is_newer).order_by(_r.c.seq))
+
+
+class _Placer:
+    """Finds the slice that a result is evidence for, or why it is for none; equal slices are worked out once."""
+
+    def __init__(self, odd: Odd) -> None:
+        self._odd = odd
+        self._known: dict[str, int | str] = {}
+
+    def __call__(self, row: Any, partial: bool) -> int | str:
+        if row.verdict != "valid" and not (partial and row.verdict == "partial"):
+            reasons = {"partial": "something of its slice is not known", "invalid": "it shows another slice"}
+            return reasons.get(row.verdict, "fidelity not known")
+        text = row.requested if row.realised == "null" else row.realised
+        if text not in self._known:
+            self._known[text] = self._place(json.loads(text))
+        return self._known[text]
+
+    def _place(self, values: Mapping[str, str]) -> int | str:
+        names, unknown = [], sorted(set(values) - set(self._odd.names))
+        if unknown:
+            return f"the table has no dimension {unknown[0]}"
+        for d in self._odd.dimensions:
+            name = values.get(d.name) or (d.base[0].name if not d.active else None)
+            if name is None:
+                return f"its slice has no {d.name}"
+            if name not in d.by_name:
+                return f"the table's ODD has no {d.name} = {name}"
+            names.append(name)
+        return self._odd.codec.encode_names(names)
 
 
 def grown(base: SeedTable, found: Evidence) -> SeedTable:
