@@ -118,7 +118,7 @@ class Paid:
         note = _verdicts(found)
         usable = sum(i.verdict != "invalid" for i in found.items)
         if usable and not self.evaluates:
-            note += f" {usable:,} of them are ready to be evaluated; nobody asked for that."
+            note += f" Ready to be evaluated, which nobody asked for: {usable:,}."
         if self.ctx.datastore is None and step.source != "synthesis":
             note += " There is no footage to look in: import a manifest."
         files = (rec.RETRIEVAL, rec.BUNDLE, rec.UNFILLED)
@@ -143,7 +143,8 @@ class Paid:
             return replace(was, status="skipped", note=note)
         estimate = operators.estimate(items, vlm, judge, self.ctx.store)
         if decision is None and not (self.auto_confirm and "evaluate" in self.asked):
-            note = f"{len(items):,} samples for {vlm.name}; {unfit:,} that contradict their slice are left out."
+            left = f"; {unfit:,} that {'contradicts its' if unfit == 1 else 'contradict their'} slice left out" if unfit else ""
+            note = f"{_samples(len(items))} for {vlm.name}{left}."
             return replace(was, status="waiting", note=note, estimate=estimate.as_dict(), rows=len(items))
         tell(replace(was, status="running", rows=len(items)))
         done = operators.evaluate(
@@ -166,7 +167,7 @@ class Paid:
         self.evaluated = done.results
         out_sha = self.record.write(rec.RESULTS, operators.results_jsonl(done.results).encode())
         in_sha = sha256_json({"bundle": sha256_bytes(self.record.read(rec.BUNDLE)), **done.manifest})
-        note = f"{_scored(done.counts)} {self._count()}{f' {unfit:,} samples contradict their slice and were left out.' if unfit else ''}"
+        note = f"{_scored(done.counts)} {self._count()}{f' Left out because they contradict their slice: {unfit:,}.' if unfit else ''}"
         right = sum(r.status == "scored" and r.score == 1 for r in done.results)
         counts = {**done.counts, "right": right, "left_out": unfit}
         return replace(
@@ -192,17 +193,21 @@ class Paid:
             return f"Not counted into the table: {e}"
         told = operators.counting(self.ctx.store, table.id, self.run_id)
         left = f" Left out: {', '.join(f'{n:,} ({why})' for why, n in told.left_out.items())}." if told.left_out else ""
-        return f'{told.counted:,} samples were counted into the table "{grown.name}"; this can be undone.{left}'
+        return f'{_samples(told.counted)} counted into the table "{grown.name}"; this can be undone.{left}'
 
 
 def _verdicts(found: Acquired) -> str:
     n = Counter(c.verdict for c in found.candidates)
     made = sum(c.source == "synthetic" for c in found.candidates)
-    ends = f" {made:,} were made and are not verified." if made else ""
+    ends = f" Made and not verified: {made:,}." if made else ""
     return (
-        f"{len(found.candidates):,} candidates: {n['valid']:,} match, {n['partial']:,} miss a tag, {n['invalid']:,} contradict the slice; "
-        f"{len(found.unfilled):,} slices stay unfilled.{ends}"
+        f"Candidates: {len(found.candidates):,}; full match {n['valid']:,}, something not known {n['partial']:,}, contradiction "
+        f"{n['invalid']:,}. Slices unfilled: {len(found.unfilled):,}.{ends}"
     )
+
+
+def _samples(n: int) -> str:
+    return f"{n:,} sample{'' if n == 1 else 's'}"
 
 
 def _scored(counts: Mapping[str, Any]) -> str:

@@ -116,7 +116,7 @@ def test_c_makes_one_sample_a_slice_that_is_not_verified(run):
     results = lines(folder, "eval_results.jsonl")
     assert len(results) == 10
     counted = next(s for s in state.steps if s.op == "evaluate")
-    assert "0 samples were counted" in counted.note  # intended, not verified, is no evidence
+    assert "0 samples counted" in counted.note  # intended, not verified, is no evidence
 
 
 def test_d_keeps_and_flags_what_does_not_fit_and_offers_the_evaluation(run):
@@ -124,7 +124,7 @@ def test_d_keeps_and_flags_what_does_not_fit_and_offers_the_evaluation(run):
     candidates = lines(folder, "dataset_retrieval.jsonl")
     assert {c["verdict"] for c in candidates} > {"partial"}
     assert {"datastore", "synthetic"} <= {c["source"] for c in candidates}
-    assert "ready to be evaluated" in state.steps[1].note
+    assert "Ready to be evaluated" in state.steps[1].note
 
 
 def test_e_audits_240_combinations_and_sets_realised_beside_requested(run, store, with_models):
