@@ -15,7 +15,7 @@ from core.controller.polarity import Polarity, polarities
 from core.controller.reading import How, Reading, Suggestion
 from core.controller.vocabulary import Hit, Vocabulary, vocabulary
 from core.controller.words import Token, key, stem, tokens
-from core.odd import Odd
+from core.odd import Odd, built_in
 
 _NOT_WANTED: dict[Polarity, str] = {
     "left_out": "left out",
@@ -109,9 +109,14 @@ def interpret(query: str, odd: Odd) -> Read:
     found = cues(toks)
     hits = vocab.hits(toks)
     read = Read(query, odd, toks, found)
-    unsupported = _unsupported(read, hits)
+    named = {i for at, (end, _) in vocab.mentions(toks).items() for i in range(at, end)}
+    taken = {i for h in hits for i in range(h.start, h.end)}
+    unsupported = _unsupported(read, taken)
+    taken |= {i for start, end, _ in unsupported for i in range(start, end)}
+    foreign = _foreign(read, taken | named)
+    taken |= {i for start, end, _ in foreign for i in range(start, end)}
     proxied = _proxies(read, hits)
-    readings: list[tuple[int, Reading]] = list(unsupported)
+    readings = [(start, r) for start, _, r in (*unsupported, *foreign)]
     for hit, polarity in zip(hits, polarities(toks, hits), strict=True):
         readings += [(hit.start, r) for r in _of_hit(read, hit, polarity, proxied.get(hit.start))]
     _leave_out(read)
@@ -121,8 +126,6 @@ def interpret(query: str, odd: Odd) -> Read:
     read.notes += said.notes
     if read.per_slice and found.source is None:
         read.notes.append("A number of samples was named, but none are asked for; it has no effect.")
-    taken = {i for h in hits for i in range(h.start, h.end)} | {i for s, _ in unsupported for i in range(s, s + 1)}
-    named = {i for at, (end, _) in vocab.mentions(toks).items() for i in range(at, end)}
     read.rest = _rest(toks, taken | named)
     _finish(read, vocab, hits, taken)
     return read
@@ -209,24 +212,42 @@ def _leave_out(read: Read) -> None:
             read.notes.append(f"Left out of {name}: {named}; what stays is {', '.join(base)}.")
 
 
-def _unsupported(read: Read, hits: Sequence[Hit]) -> list[tuple[int, Reading]]:
-    """Terms that the ODD says it does not have."""
+def _unsupported(read: Read, taken: set[int]) -> list[tuple[int, int, Reading]]:
+    """Terms that the ODD says it does not have, with their ranges of tokens."""
     terms: dict[str, str] = dict(read.odd.extras.get("unsupported_terms") or {})
-    used = {i for h in hits for i in range(h.start, h.end)}
+    used = set(taken)
     stems = [stem(t.text) for t in read.toks]
     out = []
     for term, note in sorted(terms.items(), key=lambda p: -len(key(p[0]))):
         wanted = tuple(stem(w) for w in key(term))
         for i in range(len(stems) - len(wanted) + 1):
-            if wanted and tuple(stems[i : i + len(wanted)]) == wanted and not used & set(range(i, i + len(wanted))):
-                used |= set(range(i, i + len(wanted)))
-                target = str(note).removeprefix("see ").strip()
-                told = str(terms.get(target, note))
-                name = target if target in terms else term
-                read.unsupported.append(name)
-                read.notes.append(f'"{read.quote(i, i + len(wanted))}": {told}')
-                out.append((i, Reading(read.quote(i, i + len(wanted)), "unsupported", note=told)))
-                read.suggestions = (*read.suggestions, *_named_in(read, i, i + len(wanted), told))
+            end = i + len(wanted)
+            if not wanted or tuple(stems[i:end]) != wanted or used & set(range(i, end)):
+                continue
+            used |= set(range(i, end))
+            target = str(note).removeprefix("see ").strip()
+            told = str(terms.get(target, note))
+            read.unsupported.append(target if target in terms else term)
+            read.notes.append(f'"{read.quote(i, end)}": {told}')
+            out.append((i, end, Reading(read.quote(i, end), "unsupported", note=told)))
+            read.suggestions = (*read.suggestions, *_named_in(read, i, end, told))
+    return out
+
+
+def _foreign(read: Read, taken: set[int]) -> list[tuple[int, int, Reading]]:
+    """Conditions that the built-in ODD has and this one does not: wanted ones are told, not passed over."""
+    known = built_in()
+    if read.odd.hash == known.hash:
+        return []
+    hits = [h for h in vocabulary(known).hits(read.toks) if h.dimension != "question_category" and not taken & set(range(h.start, h.end))]
+    out = []
+    for hit, polarity in zip(hits, polarities(read.toks, hits), strict=True):
+        phrase = read.quote(hit.start, hit.end)
+        if polarity != "wanted" or (hit.end - hit.start == 1 and read.toks[hit.start].text in language().degrees):
+            continue
+        read.unsupported.append(phrase)
+        read.notes.append(f'"{phrase}": this ODD has no such value; no slice was scored for it.')
+        out.append((hit.start, hit.end, Reading(phrase, "unsupported", note="This ODD has no such value.")))
     return out
 
 

@@ -342,6 +342,16 @@ def test_other_vocabularies(query, where):
     assert inside(query, INFERRED) == where
 
 
+def test_conditions_that_only_the_built_in_odd_has_are_told():
+    found = planned("tunnel gaps at night", INFERRED)
+    assert found.plan.unsupported_terms == ("tunnel",)
+    assert found.plan.steps[0].where == {"time": ["night"]}
+    only = planned("What tunnel scenarios are missing?", INFERRED)
+    assert only.plan.steps == () and 'no "tunnel"' in only.clarify
+    assert planned("gaps, but not in tunnels", INFERRED).plan.unsupported_terms == ()
+    assert planned("dense gaps", INFERRED).plan.unsupported_terms == ()
+
+
 def test_an_odd_without_values_outside_itself_says_so():
     assert "declares no further values" in notes("What lies outside our ODD?", INFERRED)
 
