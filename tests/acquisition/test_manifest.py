@@ -188,3 +188,8 @@ def test_one_row_is_enough():
     assert result.report.accepted == 1
     assert all(d.missing == 1 for d in result.report.dimensions)
     assert len(result.report.dimensions) == len(built_in().names)
+
+
+def test_values_that_hold_the_sign_between_several_are_refused():
+    with pytest.raises(InputError, match="rename them"):
+        read("path,time\na.jpg,day\n", odd=infer_odd({"time": ["day", "dusk|dawn"]}))
