@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -82,7 +81,7 @@ class Talk:
                 lambda: self.client.chat(ask, on_text), policy, on_wait=lambda e, s: waits.append({"kind": e.kind, "seconds": round(s, 2)})
             )
         except ModelError as e:
-            entry |= {"error": {"kind": e.kind, "status": e.status, "message": self._hidden(str(e))}, "verdict": ["no answer"]}
+            entry |= {"error": {"kind": e.kind, "status": e.status, "message": str(e)}, "verdict": ["no answer"]}
             raise
         finally:
             if waits:
@@ -91,7 +90,7 @@ class Talk:
         self.usage += reply.usage
         self._limit = min(4 * self._limit, MOST_TOKENS) if reply.cut else self._limit
         entry |= {
-            "answer": json.loads(self._hidden(json.dumps(reply.raw))),
+            "answer": reply.raw,
             "usage": asdict(reply.usage),
             "seconds": round(reply.seconds, 3),
             "adapted": list(reply.adapted),
@@ -110,7 +109,3 @@ class Talk:
             raise GiveUpError(f"The model needed more than {self.budget.turns} calls.")
         if (used := self.usage.prompt + self.usage.completion) >= self.budget.tokens:
             raise GiveUpError(f"The model used {used:,} of {self.budget.tokens:,} tokens without a plan.")
-
-    def _hidden(self, text: str) -> str:
-        key = self.client.endpoint.key.strip()
-        return text.replace(key, "…") if len(key) >= 4 else text

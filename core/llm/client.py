@@ -154,7 +154,7 @@ class Client:
 
         answer, adapted = await self._adapting(body, send, ask.timeout)
         try:
-            return read_reply(answer, ask, seconds=time.perf_counter() - start, adapted=adapted)
+            return read_reply(answer, ask, seconds=time.perf_counter() - start, adapted=adapted, hide=self._secret)
         except ModelError as e:
             raise self._hidden(e) from None
 
@@ -249,11 +249,16 @@ class Client:
 
     def _hidden(self, error: ModelError) -> ModelError:
         """The error without the key, should a server repeat it."""
-        key = self.endpoint.key.strip()
         text = str(error)
-        if len(key) < 4 or key not in text:
+        if not self._secret or self._secret not in text:
             return error
-        return ModelError(text.replace(key, "…"), error.kind, error.status, error.retry_after)
+        return ModelError(text.replace(self._secret, "…"), error.kind, error.status, error.retry_after)
+
+    @property
+    def _secret(self) -> str:
+        """The key, where it is long enough to be recognised in a text."""
+        key = self.endpoint.key.strip()
+        return key if len(key) >= 4 else ""
 
     def _learn(self, before: Profile, after: Profile) -> None:
         """Keep what changed, beside what other calls have learned meanwhile."""

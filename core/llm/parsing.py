@@ -103,19 +103,25 @@ def arguments(value: Any) -> tuple[str, dict[str, Any] | None]:
     return value, json_object(inner)
 
 
-def clean(value: Any) -> Any:
-    """The same JSON-ready data with half surrogate pairs replaced, so that it can be hashed and written."""
+def clean(value: Any, hide: str = "") -> Any:
+    """The same JSON-ready data with half surrogate pairs replaced, so that it can be hashed and written.
+
+    Args:
+        value: What came back.
+        hide: A secret that is taken out wherever a server repeats it.
+    """
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
+        kept = value if value.isascii() else value.encode("utf-8", "replace").decode()
+        return kept.replace(hide, "…") if hide and hide in kept else kept
     if isinstance(value, Mapping):
-        return {clean(str(k)): clean(v) for k, v in value.items()}
+        return {clean(str(k), hide): clean(v, hide) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(v) for v in value]
+        return [clean(v, hide) for v in value]
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None
-    return str(value)
+    return clean(str(value), hide)
 
 
 def _refuse(name: str) -> Any:

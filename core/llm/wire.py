@@ -59,13 +59,20 @@ def _messages(messages: Sequence[Mapping[str, Any]], profile: Profile) -> list[d
     return [*rest[:first], {**rest[first], "content": parts}, *rest[first + 1 :]]
 
 
-def read_reply(body: Any, ask: Ask, *, seconds: float, adapted: Sequence[str] = ()) -> Reply:
+def read_reply(body: Any, ask: Ask, *, seconds: float, adapted: Sequence[str] = (), hide: str = "") -> Reply:
     """An answer of chat completions as a `Reply`; branches on what is there, not on finish_reason.
+
+    Args:
+        body: As it came.
+        ask: What was asked.
+        seconds: Wall time.
+        adapted: What was left out for this server, in words.
+        hide: The key, which no answer may bring into a record.
 
     Raises:
         ModelError: The body is no chat completion, tells of an error, or the content filter held the answer back.
     """
-    body = clean(body)
+    body = clean(body, hide)
     if not isinstance(body, dict):
         raise ModelError(f"The server answered with something that is no chat completion: {_short(body)}", "unreadable")
     choices = body.get("choices")
