@@ -132,7 +132,9 @@ def _flat(records: Iterator[tuple[str, Any]]) -> tuple[RawTable, list[str]]:
             broken.append(broken_row(total, shown, "no JSON object", 'an object such as {"path": "a.jpg", "time": "night"}'))
             continue
         for key, cell in _cells("", value):
-            builders.setdefault(key, ColumnBuilder(rows)).put(rows, cell)
+            if (builder := builders.get(key)) is None:
+                builder = builders[key] = ColumnBuilder(rows)
+            builder.put(rows, cell)
         rows += 1
         if len(builders) > MOST_COLUMNS:
             raise InputError(f"The first {rows:,} records have more than {MOST_COLUMNS:,} different names; a manifest has the same in all.")
