@@ -54,6 +54,10 @@ class MapRule(_Rule):
     column: str
     values: dict[str, Values] = Field(min_length=1)
 
+    def says(self) -> str:
+        """The rule in words."""
+        return f"{self.column}: " + ", ".join(f"{k} = {' or '.join(v)}" for k, v in self.values.items())
+
     def names(self) -> set[str]:
         """All values that it can give."""
         return {v for vs in self.values.values() for v in vs}
@@ -79,6 +83,11 @@ class WordsRule(_Rule):
     column: str
     words: dict[str, Annotated[Values, Field(min_length=1)]] = Field(min_length=1)
     unless: tuple[str, ...] = ()
+
+    def says(self) -> str:
+        """The rule in words."""
+        unless = f"; not {', '.join(self.unless)}" if self.unless else ""
+        return f"words in {self.column}: " + ", ".join(f"{' / '.join(w)} = {v}" for v, w in self.words.items()) + unless
 
     def names(self) -> set[str]:
         """All values that it can give."""
@@ -131,6 +140,12 @@ class CountRule(_Rule):
             raise ValueError("thresholds must ascend")
         return self
 
+    def says(self) -> str:
+        """The rule in words, with its thresholds."""
+        without = f" without {', '.join(self.without)}" if self.without else ""
+        steps = ", ".join(f"from {s.at_least} = {s.value or 'nothing said'}" for s in self.steps)
+        return f"the sum of {', '.join(self.columns)}{without}: {steps}"
+
     def names(self) -> set[str]:
         """All values that it can give."""
         return {s.value for s in self.steps if s.value}
@@ -154,6 +169,11 @@ class KindsRule(_Rule):
     kind: Literal["kinds"]
     kinds: dict[str, Values] = Field(min_length=1, max_length=10)
     several: str = ""
+
+    def says(self) -> str:
+        """The rule in words."""
+        kinds = ", ".join(f"{' / '.join(c)} = {v}" for v, c in self.kinds.items())
+        return f"what is there: {kinds}; several = {self.several or 'left open'}"
 
     def names(self) -> set[str]:
         """All values that it can give."""

@@ -11,7 +11,7 @@ import typer
 
 from core import operators
 from core.acquisition.manifest import FIELDS, ManifestReport
-from core.acquisition.tag_rules import RulesDoc, read_rules
+from core.acquisition.tag_rules import RulesDoc, read_rules, shipped_rules
 from core.cli import options as o
 from core.cli.ranking import RankOptions
 from core.cli.show import SHOWN, say
@@ -232,6 +232,25 @@ def show(
     for dimension, tags in found.items():
         listed = ", ".join(f"{tag or 'missing'} {n:,}" for tag, n in tags.items())
         say(f"  {dimension}: {listed}")
+
+
+@footage.command("rules")
+def rules_(
+    rules: Rules = None,
+    threshold: Thresholds = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Lists the rules by which tags are derived, with their thresholds and reasons."""
+    doc = (_rules(rules) or shipped_rules()).with_thresholds({k: _numbers(k, v) for k, v in o.pairs(threshold, "--threshold").items()})
+    if as_json:
+        _print(doc.model_dump(mode="json"))
+        return
+    for name, form in doc.formats.items():
+        say(f"{name}: {form.about} Recognised by {', '.join(form.needs)}.")
+        for r in form.rules:
+            say(f"  {r.id}: {r.dimension} from {r.says()}. {r.why}")
+        for what, why in form.silent.items():
+            say(f"  not used: {what}. {why}")
 
 
 def _print_import(report: ManifestReport, kind: str, saved: SavedDatastore | None) -> None:

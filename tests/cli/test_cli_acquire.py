@@ -56,6 +56,14 @@ def test_texts_and_thresholds_are_the_users(run, table, tmp_path):
         assert next(d for d in out["report"]["dimensions"] if d["name"] == "traffic_type")["values"] == {value: 1}
 
 
+def test_rules_are_shown_with_thresholds_and_reasons(run):
+    said = run("footage", "rules", "--threshold", "bdd_traffic=0,2,4,8")
+    assert "from 0 = empty, from 2 = sparse, from 4 = moderate, from 8 = dense. Labelled vehicles in the picture" in said
+    assert "dawn/dusk = dawn or dusk" in said
+    assert "not used: parked cars" in said
+    assert set(json.loads(run("footage", "rules", "--json"))["formats"]) == {"bdd100k", "nuscenes_frames", "nuscenes_scenes"}
+
+
 def test_mistakes_are_told(refused, table, tmp_path):
     assert "Name the table to rank" in refused("acquire", "--manifest", "demo")
     assert "Name the table to rank" in refused("acquire", DEMO_TABLE, "--slices", table)
