@@ -13,10 +13,7 @@ from dataclasses import dataclass
 LONGEST = 20_000
 """Characters that are read, from the end: a verdict stands last."""
 
-_THINK = r"think|thinking|thought|reasoning|reflection"
-_BLOCK = re.compile(rf"<\s*({_THINK})\b[^<>]*>.*?<\s*/\s*\1\s*>", re.I | re.S)
-_CLOSE = re.compile(rf"<\s*/\s*(?:{_THINK})\s*>", re.I)
-_OPEN = re.compile(rf"<\s*(?:{_THINK})\b[^<>]*>", re.I)
+_TAG = re.compile(r"<\s{0,3}(/?)\s{0,3}(?:think|thinking|thought|reasoning|reflection)\b[^<>]{0,60}>", re.I)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.M)
 
 _ECHO = re.compile(
@@ -43,6 +40,13 @@ _HEDGE = re.compile(
     r"neither correct nor)\s*$"
 )
 _SUPPOSED = re.compile(r"\b(?:if|whether|unless|would|could|might|may|should|can|must|cannot|to|either|when|for)(?:\s+[\w']+){0,6}\s*$")
+_CONSIDERED = re.compile(
+    r"\b(?:can|should|may|must|could|would|is to)(?: \w+)? be "
+    r"(?:considered|deemed|judged|marked|accepted|regarded|seen|taken|counted|treated)(?: as)?\s*$"
+)
+"""A roundabout way to say that something is so, unless a condition follows."""
+_CONDITION = re.compile(r"[^.\n]{0,60}\b(?:if|unless|only|provided|were)\b")
+_VALUE = re.compile(r"[\"']?\s*(?:\?|[:=]\s*[\"'(]?(?:[a-z]|true|false|yes|no|null|[0-9.]+)\b)")
 _OF_ANSWER = re.compile(r"\s+(?:answers?|options?|choices?|responses?|letters?|labels?|ones?|values?|solutions?|results?|is)\b")
 _RATING_CUE = re.compile(r"\b(?:rat(?:e|ed|ing)|scor(?:e|ed|ing)|grade[d]?|points?|marks?)\b")
 _SCALED = re.compile(r"(?<![\w./])([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(?:/|out of)\s*([0-9]{1,6})(?![\w./]*[0-9])")
@@ -64,12 +68,19 @@ class Verdict:
 
 def without_reasoning(text: str) -> str:
     """A text without blocks of reasoning; one that was never closed takes the rest of the text with it."""
-    text = _BLOCK.sub(" ", text)
-    if closing := list(_CLOSE.finditer(text)):  # some templates keep the opening tag in the prompt
-        text = text[closing[-1].end() :]
-    if opening := _OPEN.search(text):
-        text = text[: opening.start()]
-    return text
+    kept, start, inside = list[str](), 0, False
+    for tag in _TAG.finditer(text):
+        if not tag[1]:
+            if not inside:
+                kept.append(text[start : tag.start()])
+            inside = True
+            continue
+        if not inside:  # some templates keep the opening tag in the prompt
+            kept.clear()
+        start, inside = tag.end(), False
+    if not inside:
+        kept.append(text[start:])
+    return " ".join(x for x in kept if x)
 
 
 def final_answer(text: str) -> str:
@@ -110,13 +121,15 @@ def _said(plain: str) -> Iterator[bool | None]:
     """What each "correct" and "incorrect" says of the answer, in order; None where one hedges. Those that say nothing are left out."""
     for m in _WORD.finditer(plain):
         before = re.split(r"[\n.!?;:,]", plain[max(0, m.start() - 120) : m.start()])[-1]
-        after = plain[m.end() : m.end() + 40]
+        after = plain[m.end() : m.end() + 80]
         negated = _NOT.search(before) is not None
         if _HEDGE.search(before) or (m[1] and negated):
             yield None
         elif m[1] or negated:
             yield False
-        elif not (_OF_ANSWER.match(after) or _SUPPOSED.search(before) or re.match(r"[\"']?\s*(?:\?|[:=])", after)):
+        elif _OF_ANSWER.match(after) or _VALUE.match(after):
+            continue
+        elif not _SUPPOSED.search(before) or (_CONSIDERED.search(before) and not _CONDITION.match(after)):
             yield True
 
 

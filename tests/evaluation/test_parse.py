@@ -33,6 +33,11 @@ RIGHT = [
     "<think>This is incorrect, is it not?</think>CORRECT",
     "it may be incorrect</think>\nCORRECT",
     "CORRECT or INCORRECT? CORRECT",
+    "CORRECT: both say that it stops.",
+    "That is correct: both say stop.",
+    "CORRECT\n\nThe wording is not the same, but the meaning is.",
+    "It can be considered correct.",
+    "The answer should be judged as correct, as both name the truck.",
     "yes",
     "Yes.",
     "True",
@@ -58,6 +63,8 @@ WRONG = [
     "It isn't correct.",
     "It isn’t correct.",
     "It cannot be called correct.",
+    "It cannot be considered correct.",
+    "INCORRECT\n\nThe answer says red while the correct answer is green.",
     "The predicted answer is not the correct answer.",
     "It seemed correct, but it is incorrect.",
     "INCORRECT. The correct option is B.",
@@ -77,6 +84,9 @@ NEITHER = [
     "The correct answer is A",
     "The correct answer is A.",
     "Correct answer: B",
+    "Correct: B",
+    "It would be considered correct if the light were green.",
+    "It can be considered correct only if the light is green.",
     "The correct option would be B.",
     "I would rate your answer as 10",
     "I would rate your answer as 10.",
@@ -161,4 +171,8 @@ def test_reasoning_is_left_out_wherever_its_tags_stand():
     assert without_reasoning("<think>a</think>b<THINK>c</THINK>d").split() == ["b", "d"]
     assert without_reasoning("a</think>b") == "b"
     assert without_reasoning("a<think>b") == "a"
+    assert without_reasoning("a <think>b<think>c</think> d").split() == ["a", "d"]
+    assert without_reasoning("a < b > c") == "a < b > c"
+    assert without_reasoning("<think>" * 300_000 + "</think>x").strip() == "x"  # in no time
+    assert without_reasoning("<" + " " * 300_000 + ">").startswith("<")
     assert final_answer("```\n**B**\n```") == "B"

@@ -76,6 +76,15 @@ def test_rows_come_back_as_they_were_and_the_newest_counts(store: Store) -> None
         assert c.execute(sa.select(sa.func.count()).select_from(evaluation_results)).scalar() == 3
 
 
+def test_a_row_that_two_processes_write_is_kept_once(store: Store) -> None:
+    store.results.begin("r", "m", "", {})
+    with store.calls.journal() as journal:
+        for score in (1.0, 0.0):
+            journal.append(result("r", "a", score).row()).result(10)
+        journal.append(result("r", "a", 0.0, version=1).row()).result(10)
+    assert [(r.version, r.score) for r in store.results.history("r", "a")] == [(0, 1.0), (1, 0.0)]
+
+
 def test_a_run_is_of_one_model(store: Store) -> None:
     store.results.begin("r", "m", "j", {"a": 1})
     store.results.begin("r", "m", "j", {"a": 1})
