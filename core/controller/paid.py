@@ -143,8 +143,8 @@ class Paid:
             return replace(was, status="skipped", note=note)
         estimate = operators.estimate(items, vlm, judge, self.ctx.store)
         if decision is None and not (self.auto_confirm and "evaluate" in self.asked):
-            left = f"; {unfit:,} that {'contradicts its' if unfit == 1 else 'contradict their'} slice left out" if unfit else ""
-            note = f"{_samples(len(items))} for {vlm.name}{left}."
+            leaving = f"; {unfit:,} that {'contradicts its' if unfit == 1 else 'contradict their'} slice left out" if unfit else ""
+            note = f"{_samples(len(items))} for {vlm.name}{leaving}."
             return replace(was, status="waiting", note=note, estimate=estimate.as_dict(), rows=len(items))
         tell(replace(was, status="running", rows=len(items)))
         done = operators.evaluate(
@@ -160,7 +160,7 @@ class Paid:
             who=self.ctx.who,
         )
         if done.stopped:
-            why = "Paused" if done.why in ("cancelled", "paused") else f"Stopped: {done.stopped.rstrip('.')}"
+            why = {"cancelled": "Paused", "paused": done.stopped.rstrip(".")}.get(done.why, f"Stopped: {done.stopped.rstrip('.')}")
             note = f"{why}. {len(done.results):,} of {len(items):,} are done and will not be asked again."
             left = operators.estimate(items, vlm, judge, self.ctx.store)
             return replace(was, status="waiting", note=note, estimate=left.as_dict(), counts=dict(done.counts))

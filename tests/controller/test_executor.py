@@ -11,6 +11,7 @@ from core.controller import replay, resume, start
 from core.controller.record import Record
 from core.controller.state import RunState
 from core.errors import InputError
+from core.evaluation import Limits
 from core.settings import Settings
 
 FOG = "Identify missing foggy highway slices, retrieve test images, and evaluate the model."
@@ -41,6 +42,20 @@ def test_a_paid_step_may_be_left_out(with_models, store, stub):
     after = resume(store.runs.get(state.id), context, {2: "skip"})
     assert [s.status for s in after.steps] == ["done", "done", "skipped", "done"]
     assert (after.status, stub.asked) == ("done", [])
+
+
+def test_a_budget_that_is_used_up_pauses_with_its_reason_and_is_gone_on_from(with_models, store, stub):
+    context = replace(with_models("vlm", "judge"), limits=Limits(start=1, most=1, max_calls=2))
+    state = start(FOG, context, auto_confirm=True)
+    evaluate = state.steps[2]
+    assert (state.status, evaluate.status) == ("waiting", "waiting")
+    assert evaluate.note.startswith("Paused: ")
+    assert "2" in evaluate.note
+    assert len(stub.asked) == 2
+    after = resume(store.runs.get(state.id), replace(context, limits=None), {2: "do"})
+    assert [s.status for s in after.steps] == ["done"] * 4
+    bodies = [json.dumps(r.body, sort_keys=True) for r in stub.asked]
+    assert len(bodies) == len(set(bodies))  # what was paid before is not paid again
 
 
 def test_without_a_model_the_bundle_is_ready_and_the_reason_is_told(context):
