@@ -7,12 +7,14 @@ and names of slices, never a score, and nothing that it writes reaches one.
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.controller.cues import asks_for
-from core.controller.guards import PAID, canonical, only_asked, ordered, problems
+from core.controller.guards import PAID, canonical, only_asked, ordered, problems, values_of
 from core.controller.plan import Plan, Step
 from core.controller.prompts import Prompts, load_prompts
 from core.controller.reading import Planned
@@ -48,7 +50,6 @@ class _Draft:
     clarify: str = ""
     prose: str = ""
     notes: list[str] = field(default_factory=list)
-    observed: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -77,6 +78,14 @@ class _Job:
         unknown = [Problem(None, "where or extend", t, offered, kind="unknown_value") for t in plan.unsupported_terms]
         plan = ordered(plan) if mend else plan
         return plan, unknown + problems(plan, self.odd)
+
+    def seen(self, step: Step) -> str:
+        """What a free step found, in short; its time is not that of the model."""
+        start = time.monotonic()
+        try:
+            return self.observe(step)[:MAX_OBSERVED]
+        finally:
+            self.talk.spare(time.monotonic() - start)
 
     def missing(self, steps: Sequence[Step]) -> str:
         """Paid steps that the question asks for and that are not there, in words."""
@@ -231,11 +240,10 @@ def _run(job: _Job, draft: _Draft, call: ToolCall, salvage: bool) -> tuple[str, 
         draft.steps = plan.steps
         return job.prompts.text("planned"), [], False
     try:
-        seen = job.observe(plan.steps[-1])[:MAX_OBSERVED]
+        seen = job.seen(plan.steps[-1])
     except OddysseyError as e:
         return refused([Problem(None, call.name, "a step that fails", str(e)[:300], kind="failed")])
     draft.steps = plan.steps
-    draft.observed[len(draft.steps) - 1] = seen
     return job.prompts.observed(seen), [], False
 
 
@@ -317,10 +325,10 @@ def _finished(job: _Job, draft: _Draft, offline_terms: Sequence[str]) -> Plan:
     Raises:
         GiveUpError: Nothing that can be run is left.
     """
-    said = f" {normal(job.query)} "
-    known = {normal(v.name) for d in job.odd.dimensions for v in d.values}
-    terms = [*offline_terms, *(t for t in dict.fromkeys(draft.terms) if normal(t) in said and normal(t) not in known)]
-    foreign = [t for t in dict.fromkeys(draft.terms) if normal(t) not in said]
+    named = [t for t in dict.fromkeys(draft.terms) if not any(values_of(d, t) for d in job.odd.dimensions)]
+    said = [t for t in named if re.search(rf"(?<!\w){re.escape(normal(t))}(?!\w)", normal(job.query))]
+    terms = [*offline_terms, *said]
+    foreign = [t for t in named if t not in said]
     notes = list(draft.notes)
     if foreign:
         notes.append(f"Left out, as neither the question nor the vocabulary has it: {', '.join(foreign)}.")
@@ -347,7 +355,7 @@ def _finished(job: _Job, draft: _Draft, offline_terms: Sequence[str]) -> Plan:
 def _prose(job: _Job, plan: Plan, on_text: Callable[[str], None]) -> str:
     """A few sentences of the model on a plan that stands already, "" if it gives none: the plan does not depend on it."""
     try:
-        seen = [job.observe(s)[:MAX_OBSERVED] for s in plan.steps if s.op not in PAID]
+        seen = [job.seen(s) for s in plan.steps if s.op not in PAID]
         told = json.dumps({"question": job.query, "steps": [s.op for s in plan.steps], "found": seen}, ensure_ascii=False)
         system = job.prompts.text("system", steps=len(plan.steps))
         messages = [{"role": "system", "content": system}, {"role": "user", "content": job.prompts.text("prose", data=json.dumps(told))}]

@@ -75,11 +75,13 @@ class Talk:
         waits: list[dict[str, object]] = []
         self.calls.append(entry)
         policy = Retry(attempts=self.budget.attempts, total=left, longest=left)
-        ask = Ask(messages, self._limit, timeout=left, **more)
+        end = time.monotonic() + left
+
+        def once() -> Reply:
+            return self.client.chat(Ask(messages, self._limit, timeout=max(end - time.monotonic(), 0.01), **more), on_text)
+
         try:
-            reply = with_retries(
-                lambda: self.client.chat(ask, on_text), policy, on_wait=lambda e, s: waits.append({"kind": e.kind, "seconds": round(s, 2)})
-            )
+            reply = with_retries(once, policy, on_wait=lambda e, s: waits.append({"kind": e.kind, "seconds": round(s, 2)}))
         except ModelError as e:
             entry |= {"error": {"kind": e.kind, "status": e.status, "message": str(e)}, "verdict": ["no answer"]}
             raise
@@ -96,6 +98,10 @@ class Talk:
             "adapted": list(reply.adapted),
         }
         return reply
+
+    def spare(self, seconds: float) -> None:
+        """Leave out of the time of the budget what the operators took."""
+        self._start += seconds
 
     def verdict(self, problems: Sequence[Problem] | Sequence[str] = ()) -> None:
         """What was made of the last answer: nothing wrong, or what was."""

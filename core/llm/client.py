@@ -278,13 +278,14 @@ def _new(endpoint: Endpoint) -> Any:
     key = endpoint.key.strip() or NO_KEY
     if not (key.isascii() and key.isprintable()):
         raise ModelError("The key holds characters that cannot be sent; copy it again.", "auth")
+    address = endpoint.base_url.replace(",", " ").split()[0] if endpoint.base_url.strip(", ") else endpoint.base_url  # the first of several
     timeout = openai.Timeout(endpoint.profile.timeout, connect=min(CONNECT, endpoint.profile.timeout))
     client: Any
     if endpoint.kind == "azure" and endpoint.api_version:
         client = openai.AsyncAzureOpenAI(
-            azure_endpoint=endpoint.base_url, api_version=endpoint.api_version, api_key=key, max_retries=0, timeout=timeout
+            azure_endpoint=address, api_version=endpoint.api_version, api_key=key, max_retries=0, timeout=timeout
         )
     else:  # Azure's newer address (…/openai/v1) speaks like every other server
-        client = openai.AsyncOpenAI(base_url=endpoint.base_url, api_key=key, max_retries=0, timeout=timeout)
+        client = openai.AsyncOpenAI(base_url=address, api_key=key, max_retries=0, timeout=timeout)
     client.organization = client.project = None  # of an account elsewhere, as the environment may name it
     return client

@@ -47,7 +47,7 @@ class Connection:
 
     Attributes:
         role: What it serves.
-        base_url: Such as http://localhost:8000/v1.
+        base_url: Such as http://localhost:8000/v1; several servers of one model with commas between.
         model: Name on the wire.
         label: Name under which its results count; the model's where none is given.
         kind, api_version: For Azure.
@@ -108,9 +108,11 @@ def checked(connection: Connection) -> Connection:
         InputError: Something is missing or wrong; everything is named.
     """
     texts = {k: getattr(connection, k).strip() for k in ("base_url", "model", "label", "api_version", "key_variable")}
-    texts["base_url"] = re.sub(r"/(chat/completions|images/generations|models)?/*$", "", texts["base_url"])
+    # Several addresses serve one model, least busy first (core.llm.runner).
+    found = [re.sub(r"/(chat/completions|images/generations|models)?/*$", "", a) for a in texts["base_url"].replace(",", " ").split()]
+    texts["base_url"] = ",".join(found)
     made = replace(connection, **texts)
-    out = _address_problems(made.base_url)
+    out = [p for a in found or [""] for p in _address_problems(a)]
     if not made.model:
         out.append(Problem(None, "model", "", "the name of the model, as the server knows it", kind="missing"))
     if made.key_variable and not _VARIABLE.fullmatch(made.key_variable):

@@ -19,7 +19,11 @@ _running: dict[int, asyncio.AbstractEventLoop] = {}
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on the shared loop and wait for its result; it is cancelled if the wait is interrupted."""
-    future = asyncio.run_coroutine_threadsafe(coroutine, _loop())
+    loop = _loop()
+    if asyncio._get_running_loop() is loop:  # it would wait for itself forever
+        coroutine.close()
+        raise RuntimeError("A waiting call was made from inside another one; use its asynchronous form there.")
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()
     except BaseException:

@@ -527,3 +527,15 @@ def test_the_stub_says_when_its_script_has_run_out(stub_llm):
     assert USAGE["total_tokens"] == USAGE["prompt_tokens"] + USAGE["completion_tokens"]
     with StubServer(models=["m"]) as other:
         assert other.url != stub_llm.url
+
+
+def test_of_several_addresses_a_single_client_takes_the_first(stub_llm):
+    stub_llm.script = ["x"]
+    with Client(Endpoint(f"{stub_llm.url},http://127.0.0.1:9/v1", "m")) as client:
+        assert client.chat(ASK).text == "x"
+
+
+def test_a_waiting_call_inside_another_is_told_instead_of_waiting_forever(stub_llm):
+    stub_llm.script = ["some prose"]
+    with Client(stub_llm.endpoint()) as client, pytest.raises(RuntimeError, match="inside another"):
+        client.chat(ASK, lambda _: client.chat(ASK))

@@ -104,6 +104,7 @@ def test_only_variables_of_api_keys_can_be_named_and_what_may_be_a_key_is_not_re
         ("https://host/v1/chat/completions", "https://host/v1"),
         ("https://host/v1beta/openai/", "https://host/v1beta/openai"),
         ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
+        ("http://a:8000/v1/, http://b:8000/v1", "http://a:8000/v1,http://b:8000/v1"),
     ],
 )
 def test_addresses_are_tidied(address, tidy):
@@ -119,6 +120,7 @@ def test_addresses_are_tidied(address, tidy):
         "http://",
         "http://host:port/v1",
         "http://[::1/v1",
+        "http://a/v1, b",
         f"https://user:{KEY}@host/v1",
         f"https://host/v1?key={KEY}",
         f"https://host/v1#{KEY}",
