@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.storage import SavedTable
-from pages.shared import ask_card, ask_chat, ask_edit, ask_plan, ask_result, ask_runs, ask_text, connections_form, shell, start, state, who
+from pages.shared import ask_chat, ask_plan, ask_result, ask_runs, ask_text, ask_turn, connections_form, shell, start, state, who
 from pages.shared.ask_runs import Live
 from pages.shared.markup import Text, code, fill
 from pages.shared.shell import Action
@@ -47,17 +47,20 @@ def chat(table: SavedTable, now: Live | None) -> None:
     """What was asked and answered, the card that waits for an answer, and the place for the next question."""
 
     def ask(query: str) -> None:
-        ask_runs.ask(query, table)
+        with shell.errors_as_card(changed="Nothing was run."):
+            ask_runs.ask(query, table)
 
     with st.container(height=ask_chat.HEIGHT, border=True, key="chat", autoscroll=False):
         if now is None:
             ask_chat.empty(ask)
         else:
             ask_chat.question(now.saved.query)
+            ask_chat.other_table(ask_runs.table_of(now.saved), table)
             if now.state is not None:
                 ask_chat.answer(now.state, ask)
     if now is not None:
-        card(now, table)
+        with shell.errors_as_card(changed="Nothing was run."):
+            ask_turn.show(now, ask_runs.table_of(now.saved) or table)
     typed = st.chat_input("Ask what to test next", key="ask", max_chars=4_000)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="od-asker"):
         name = who.ask()
@@ -65,31 +68,6 @@ def chat(table: SavedTable, now: Live | None) -> None:
         ask_chat.history(ask_runs.mine(), now.saved.id if now else "", ask_runs.open_run, name)
     if typed:
         ask(typed)
-
-
-def card(now: Live, table: SavedTable) -> None:
-    """What waits for an answer, lacks a model, went wrong or was left in the middle."""
-    if now.busy:
-        return
-    lacks = ask_runs.lacking(now.state) if now.state is not None else None
-    if now.error is not None or now.interrupted:
-        answer, at = ask_card.trouble(now.error, now.state is not None), None
-    elif now.state is not None and lacks:
-        answer, at = ask_card.connect(now.state, lacks), None
-    elif now.state is not None:
-        answer, at = ask_card.show(now.state), now.state.waiting
-    else:
-        return
-    if answer == "" and now.state is not None:
-        ask_card.follow(now.state)
-    if answer in ("do", "skip"):
-        ask_runs.go_on(now.saved, {} if at is None else {at: answer})
-    elif answer == "again":
-        ask_runs.ask(now.saved.query, table)
-    elif answer == "edit" and now.state is not None:
-        ask_edit.show(now.state, table)
-    elif answer == "connect" and lacks:
-        connections_form.show(lacks)
 
 
 @st.fragment(run_every=TICK)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from core.controller.state import RunState, StepState
 from core.errors import OddysseyError
 from core.llm import Role
-from pages.shared import shell
+from pages.shared import limits, shell
 from pages.shared.connections import NAMES
 from pages.shared.markup import Text, count, strong, table
 
@@ -93,7 +93,9 @@ def show(run: RunState) -> Answer:
         shell.section(title(s), "waits for your answer")
         if rows := lines(s):
             shell.html(Markup('<div class="od-plain-head">{}</div>').format(table(["", ""], rows, right={1})))
-        for note in (s.note, *(s.estimate or {}).get("warnings", ())):
+        estimate = s.estimate or {}
+        budget = limits.in_words(limits.kept(), str(estimate.get("currency") or "")) if s.op == "evaluate" else ""
+        for note in (s.note, *estimate.get("warnings", ()), budget):
             if note:
                 shell.note(note)
         with st.container(horizontal=True, gap="small"):
@@ -101,6 +103,8 @@ def show(run: RunState) -> Answer:
                 return "do"
             if st.button("Edit plan", key=f"edit-{run.id}-{i}"):
                 return "edit"
+            if s.op == "evaluate":
+                limits.form(isinstance(estimate.get("cost"), int | float))
             if st.button("Skip", type="tertiary", key=f"skip-{run.id}-{i}"):
                 return "skip"
     return ""

@@ -11,10 +11,10 @@ from markupsafe import Markup
 from core.controller.reading import How, Reading, Suggestion
 from core.controller.state import RunState
 from core.plots import plain
-from core.storage import SavedRun
+from core.storage import SavedRun, SavedTable
 from pages.shared import ask_runs, ask_text, connections, shell, who
 from pages.shared.ask_starters import FIRST, STARTERS
-from pages.shared.markup import Tone, chip, fill, table
+from pages.shared.markup import Tone, chip, fill, strong, table
 
 Ask = Callable[[str], None]
 HEIGHT = 424
@@ -99,6 +99,14 @@ def question(text: str) -> None:
     """What was asked."""
     with st.chat_message("user", avatar=_USER):
         shell.html(Markup('<p class="od-said">{}</p>').format(text))
+
+
+def other_table(asked: SavedTable | None, used: SavedTable) -> None:
+    """Say so where a run is about another table than the one in use."""
+    if asked is None:
+        shell.note("The table that this was asked about is not in this workspace any more.")
+    elif asked.id != used.id:
+        shell.note(fill("This was asked about the table {a}; the one in use is {b}.", a=strong(asked.name), b=strong(used.name)))
 
 
 def answer(run: RunState, ask: Ask) -> None:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
+from core.controller import edited
 from core.controller.plan import Acquire, AcquireSource, Plan
 from core.controller.reading import Planned
 from core.controller.state import TITLES, RunState
@@ -24,14 +25,15 @@ def show(run: RunState, table: SavedTable) -> None:
     """The steps with their arguments."""
     odd = state.seed_table(table).odd
     shell.note("What you change runs as a new run; this one stays as it is.")
-    steps = [kept for i, s in enumerate(run.plan.steps) if (kept := _step(i, s.model_dump(mode="json"), odd)) is not None]
+    given = [s.model_dump(mode="json") for s in run.plan.steps]
+    steps = [kept for i, s in enumerate(given) if (kept := _step(f"{run.id}-{i}", s, odd)) is not None]
     if run.plan.last("acquire") is None and st.checkbox("Also look for samples", key="edit-add-acquire"):
         steps.append(Acquire().model_dump(mode="json"))
     if run.plan.last("evaluate") is None and st.checkbox("Also evaluate the model", key="edit-add-evaluate"):
         steps.append({"op": "evaluate"})
     if st.button("Run this plan", type="primary", key="edit-run", disabled=not steps):
         with shell.errors_as_card(changed="Nothing was run."):
-            ask_runs.ask(run.query, table, changed(run, steps))
+            ask_runs.ask(run.query, table, edited(changed(run, steps), ask_runs.context(table)))
 
 
 def changed(run: RunState, steps: list[dict[str, Any]]) -> Planned:
@@ -41,7 +43,7 @@ def changed(run: RunState, steps: list[dict[str, Any]]) -> Planned:
     return Planned(plan, run.readings, run.suggestions)
 
 
-def _step(i: int, step: dict[str, Any], odd: Odd) -> dict[str, Any] | None:
+def _step(i: str, step: dict[str, Any], odd: Odd) -> dict[str, Any] | None:
     """One step as it is wanted, None if it is left out."""
     op = step["op"]
     with st.container(border=True):

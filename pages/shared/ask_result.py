@@ -17,6 +17,7 @@ from core.controller import record as rec
 from core.controller.record import Record
 from core.controller.replay import replay as run_again
 from core.controller.state import RunState
+from core.errors import OddysseyError
 from core.odd import Odd
 from core.storage import SavedRun
 from core.storage.schema import now
@@ -209,12 +210,13 @@ def zipped(record: Record, names: Sequence[str]) -> bytes:
 def replay(saved: SavedRun) -> None:
     """Run the recorded plan again, and keep what came of it."""
     store, settings = state.store(), state.settings()
-    with st.spinner("Running the stored plan again, without a model."):
-        found = jobs.outcome(
-            ("replay", store.db.name, saved.id, now()),
-            lambda report: run_again(store.runs.path(saved), store, settings),
-            lambda job: None,
-        )
+    try:
+        with st.spinner("Running the stored plan again, without a model."):
+            key = ("replay", store.db.name, saved.id, now())
+            found = jobs.outcome(key, lambda report: run_again(store.runs.path(saved), store, settings), lambda job: None)
+    except OddysseyError as e:
+        shell.error_card(e)
+        return
     store.preferences.set(f"replay.{saved.id}", found.as_dict() | {"at": f"{now():%Y-%m-%d %H:%M}"})
     st.rerun()
 

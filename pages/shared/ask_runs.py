@@ -17,7 +17,7 @@ from core.controller.state import RunState
 from core.errors import InputError
 from core.llm import Role
 from core.storage import SavedRun, SavedTable
-from pages.shared import connections, footage, jobs, results, state, who
+from pages.shared import connections, footage, jobs, limits, results, state, who
 from pages.shared.jobs import Job
 
 RUN = "run"
@@ -95,9 +95,9 @@ def ask(query: str, table: SavedTable, planned: Planned | None = None, page: str
 
 def go_on(saved: SavedRun, decisions: Mapping[int, Decision] | None = None) -> None:
     """Go on with a run that waits or was interrupted, and draw the page anew."""
-    table = state.store().tables.get(saved.table_id) if saved.table_id else None
+    table = table_of(saved)
     if table is None:
-        raise InputError("This run is of a file, not of a table of this workspace; go on with it on the command line.")
+        raise InputError("The table of this run is not in this workspace (any more); restore it, or go on on the command line.")
     ctx, chosen = context(table), dict(decisions or {})
     job = jobs.begin(_key(saved.id), lambda job: executor.resume(saved, _with(ctx, job), chosen, on_event=job.tell))
     job.finished.wait(_PATIENCE)
@@ -111,6 +111,11 @@ def stop(saved: SavedRun) -> None:
         job.stopping.set()
 
 
+def table_of(saved: SavedRun) -> SavedTable | None:
+    """The table that a run is about, None if it is not in this workspace any more."""
+    return next((t for t in state.tables() if t.id == saved.table_id), None)
+
+
 def context(table: SavedTable) -> Context:
     """What a run on a table works with, as it is set now."""
     return Context(
@@ -121,6 +126,7 @@ def context(table: SavedTable) -> Context:
         table=table,
         datastore=footage.opened(),
         endpoints=connections.endpoints(),
+        limits=limits.kept(),
         who=who.name(),
     )
 

@@ -44,6 +44,10 @@ def show(first: Role = "llm") -> None:
 
 @st.dialog("Connections", width="large")
 def _dialog() -> None:
+    settings()
+
+
+def settings() -> None:
     """All roles, one at a time."""
     role: Role = st.segmented_control(
         "Used as", ROLES, required=True, key=_ROLE, format_func=NAMES.__getitem__, label_visibility="collapsed"
@@ -82,6 +86,10 @@ def _begin_anew(role: Role, draft: Connection | None) -> None:
     """Draw the form again with other content."""
     st.session_state[f"{_DRAFT}.{role}"] = draft
     st.session_state[f"{_ROUND}.{role}"] = st.session_state.get(f"{_ROUND}.{role}", 0) + 1
+    _draw_again()
+
+
+def _draw_again() -> None:
     st.rerun(scope="fragment")
 
 

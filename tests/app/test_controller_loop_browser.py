@@ -78,7 +78,9 @@ def test_from_a_question_to_changed_gaps_and_back(server, store, table, stub, op
     page.keyboard.press("Enter")
     page.wait_for_url("**run=**")
     page.get_by_text("One paid step waits for you").wait_for()
-    assert re.fullmatch(r"Plan ready: 233 untested slices ranked, \d+ samples? found, \d+ usable\. One paid step waits for you\.", headline(tab))
+    assert re.fullmatch(
+        r"Plan ready: 233 untested slices ranked, \d+ samples? found, \d+ usable\. One paid step waits for you\.", headline(tab)
+    )
     assert stub.asked == []
 
     page.reload()  # a disconnected browser finds everything again by the address
@@ -142,3 +144,6 @@ def test_both_pages_fit_every_window(server, store, table, open_tab, theme):
             tab.open(f"{server.url}/{address}")
             tab.page.wait_for_timeout(400)
             tab.check()
+        tab.page.get_by_role("button", name="Connections", exact=True).click()
+        tab.page.get_by_role("dialog").get_by_text("Model under test", exact=True).wait_for()
+        tab.check()

@@ -1,0 +1,32 @@
+"""Whose turn it is: what a run waits for, lacks, or came to grief over, and what a click on its card does."""
+
+from __future__ import annotations
+
+from core.storage import SavedTable
+from pages.shared import ask_card, ask_edit, ask_runs, connections_form
+from pages.shared.ask_runs import Live
+
+
+def show(now: Live, table: SavedTable) -> None:
+    """What waits for an answer, lacks a model, went wrong or was left in the middle."""
+    if now.busy:
+        return
+    lacks = ask_runs.lacking(now.state) if now.state is not None else None
+    if now.error is not None or now.interrupted:
+        answer, at = ask_card.trouble(now.error, now.state is not None), None
+    elif now.state is not None and lacks:
+        answer, at = ask_card.connect(now.state, lacks), None
+    elif now.state is not None:
+        answer, at = ask_card.show(now.state), now.state.waiting
+    else:
+        return
+    if answer == "" and now.state is not None:
+        ask_card.follow(now.state)
+    if answer in ("do", "skip"):
+        ask_runs.go_on(now.saved, {} if at is None else {at: answer})
+    elif answer == "again":
+        ask_runs.ask(now.saved.query, table)
+    elif answer == "edit" and now.state is not None:
+        ask_edit.show(now.state, table)
+    elif answer == "connect" and lacks:
+        connections_form.show(lacks)
