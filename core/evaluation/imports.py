@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ from core.seed_table.values import ValueReader, normal
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("item id", "index", "id", "sample id", "question id"),
     "question": ("question", "prompt"),
+    "options": ("options", "choices"),
     "answer": ("answer", "ground truth", "gt", "reference"),
     "prediction": ("prediction", "response", "model answer", "predicted", "output"),
     "score": ("hit", "score", "correct", "is correct", "verdict"),
@@ -206,7 +208,7 @@ def _scores(texts: Sequence[str], scale: Scale | None, notes: list[str]) -> list
 
 
 def _item(name: str, row: Mapping[str, str], options: Sequence[str], values: Mapping[str, str], odd: Odd | None, dataset: str) -> Item:
-    kept = tuple(o for o in options if o)
+    kept = tuple(o for o in options if o) or _listed(row.get("options", ""))
     full = odd is not None and all(d.name in values for d in odd.dimensions if d.active)
     return Item(
         id=name,
@@ -220,6 +222,15 @@ def _item(name: str, row: Mapping[str, str], options: Sequence[str], values: Map
         verdict="valid" if full else "partial",
         dataset=dataset,
     )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Options written into one cell: a JSON list, or texts between "|"."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = text.split("|") if "|" in text else []
+    return tuple(str(x).strip() for x in found) if isinstance(found, list) else ()
 
 
 def _result(item: Item, prediction: str, score: float | None, model: str) -> Result | None:

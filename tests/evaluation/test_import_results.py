@@ -79,6 +79,13 @@ def test_every_form_of_table_reads_the_same(store, tmp_path, form):
     ]
 
 
+@pytest.mark.parametrize("options", ['"[""Go"", ""Stop""]"', "Go|Stop", "Go | Stop"])
+def test_options_may_stand_in_one_cell(store, tmp_path, options):
+    text = f"index,question,options,answer,prediction\n1,q,{options},Stop,The answer is B\n"
+    (r,) = load(store, write(tmp_path, text), odd=None).evaluated.results
+    assert (r.item.options, r.item.answer, r.score) == (("Go", "Stop"), "B", 1.0)
+
+
 def test_rows_belong_to_the_slices_that_their_columns_name(store, tmp_path):
     rows = ["1,q,a,p,0.5,RAIN,night", "2,q,a,p,1,rain,", "3,q,a,p,1,hail,night", "4,q,a,p,0,clear,day"]
     text = "\n".join(["index,question,answer,prediction,score,Weather,daytime", *rows])
