@@ -9,11 +9,12 @@ from typing import Any
 
 from core.controller.cues import Cues, cues, is_cue_word
 from core.controller.language import idioms, idle_stems, language, negation_words
+from core.controller.matching import Hit, find_dimensions, find_values
 from core.controller.numbers import amounts
 from core.controller.plan import Values
 from core.controller.polarity import Polarity, polarities
 from core.controller.reading import How, Reading, Suggestion
-from core.controller.vocabulary import Hit, Vocabulary, vocabulary
+from core.controller.vocabulary import Vocabulary, vocabulary
 from core.controller.words import Token, key, stem, tokens
 from core.odd import Odd, built_in
 
@@ -107,9 +108,9 @@ def interpret(query: str, odd: Odd) -> Read:
     toks = tokens(query)
     vocab = vocabulary(odd)
     found = cues(toks)
-    hits = vocab.hits(toks)
+    hits = find_values(vocab, toks)
     read = Read(query, odd, toks, found)
-    named = {i for at, (end, _) in vocab.mentions(toks).items() for i in range(at, end)}
+    named = {i for at, (end, _) in find_dimensions(vocab, toks).items() for i in range(at, end)}
     taken = {i for h in hits for i in range(h.start, h.end)}
     unsupported = _unsupported(read, taken)
     taken |= {i for start, end, _ in unsupported for i in range(start, end)}
@@ -239,7 +240,11 @@ def _foreign(read: Read, taken: set[int]) -> list[tuple[int, int, Reading]]:
     known = built_in()
     if read.odd.hash == known.hash:
         return []
-    hits = [h for h in vocabulary(known).hits(read.toks) if h.dimension != "question_category" and not taken & set(range(h.start, h.end))]
+    hits = [
+        h
+        for h in find_values(vocabulary(known), read.toks)
+        if h.dimension != "question_category" and not taken & set(range(h.start, h.end))
+    ]
     out = []
     for hit, polarity in zip(hits, polarities(read.toks, hits), strict=True):
         phrase = read.quote(hit.start, hit.end)
@@ -284,7 +289,7 @@ def _proxies(read: Read, hits: Sequence[Hit]) -> dict[int, tuple[str, str, str]]
 
 
 def _values_of(odd: Odd, term: str) -> set[tuple[str, str]]:
-    return {(e.dimension, e.value) for h in vocabulary(odd).hits(tokens(term)) for e in h.entries}
+    return {(e.dimension, e.value) for h in find_values(vocabulary(odd), tokens(term)) for e in h.entries}
 
 
 def _rest(toks: Sequence[Token], taken: set[int]) -> list[tuple[int, int]]:
@@ -324,5 +329,5 @@ def _slips(read: Read, vocab: Vocabulary, loose: Sequence[int]) -> list[Suggesti
             if phrase[0] == word[0] and abs(len(phrase) - len(word)) < 3:
                 best = max(best, (SequenceMatcher(None, word, phrase).ratio(), phrase))
         if best[0] >= _TYPO:
-            out += [Suggestion(read.quote(i, i + 1), e.dimension, e.value, round(best[0], 3)) for e in vocab.entries(best[1])]
+            out += [Suggestion(read.quote(i, i + 1), e.dimension, e.value, round(best[0], 3)) for e in vocab.exact[best[1],]]
     return out

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.controller.vocabulary import Hit
+from core.controller.matching import Hit
 from core.controller.words import Token
 
 MOST_SLICES, MOST_SAMPLES = 10_000, 1_000

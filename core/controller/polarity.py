@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal
 
 from core.controller.language import language
-from core.controller.vocabulary import Hit
+from core.controller.matching import Hit
 from core.controller.words import Token
 
 Polarity = Literal["wanted", "left_out", "any", "combination"]
