@@ -89,7 +89,9 @@ def evaluate(
 def judge(
     file: Annotated[Path, typer.Argument(help="Answers or results: a VLMEvalKit table, or eval_results.jsonl.", show_default=False)],
     bundle: Annotated[Path | None, typer.Option("--bundle", help="Samples that the rows belong to, by id.")] = None,
-    odd: o.OddName = "driving",
+    odd: Annotated[
+        str, typer.Option("--odd", help="ODD of the slices that columns name: driving, or a YAML file; by default that of --table.")
+    ] = "",
     map_: o.Maps = None,
     model: Annotated[str, typer.Option("--model", help="Name under which the results count.")] = "",
     scores: Annotated[bool, typer.Option("--scores", help="Take the scores of the file; only answers without one are judged.")] = False,
@@ -115,7 +117,8 @@ def judge(
             model = saved.model
             if not model:
                 raise InputError(f'Name the model (--model) whose results are to count into "{saved.name}".')
-        domain = store.tables.load(saved.id).odd if saved is not None else operators.load_odd(odd)
+        named = operators.load_odd(odd) if odd else None
+        domain = named or (store.tables.load(saved.id).odd if saved is not None else None)
         with interruptible() as stop:
             found = operators.import_results(
                 store,
@@ -193,11 +196,14 @@ def _print(run: Evaluated, extra: dict[str, Any], grown: dict[str, Any] | None, 
 
 
 def _print_cells(title: str, cells: tuple[Cell, ...], most: int = 30) -> None:
+    if not any(c.values or c.requested for c in cells):
+        return
     say(f"{title} (worst first; mean, 95 % interval, n):")
     for c in cells[:most]:
         asked = ", ".join(c.requested.values())
         values = c.values.values() if c.requested else (f"{k} = {v}" for k, v in c.values.items())
-        shown = "the same" if dict(c.requested) == dict(c.values) else ", ".join(values) or "not fully known"
+        same = bool(c.requested) and dict(c.requested) == dict(c.values)
+        shown = "the same" if same else ", ".join(values) or "not fully known"
         name = f"{asked} -> {shown}" if asked else shown
         parts = [f"{label} {_rate(r)}" for label, r in (("MCQ", c.mcq), ("VQA", c.vqa), ("judge", c.judge)) if r.n]
         rest = [f"{n:,} {k}" for k, n in (("unscored", c.unscored), ("failed", c.failed), ("blocked", c.blocked)) if n]

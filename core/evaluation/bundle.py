@@ -77,3 +77,21 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError(f"Line {number} of {path.name} is nested too deeply.") from e
     except json.JSONDecodeError as e:
         raise InputError(f"Line {number} of {path.name} is no JSON: {e.msg}.") from e
+
+
+def flat_lines(path: Path) -> bytes:
+    """The objects of a JSONL file without nesting: the values of a slice as columns of their own, lists as JSON text.
+
+    Raises:
+        InputError: See `json_lines`.
+    """
+    out = []
+    for _, data in json_lines(path):
+        row: dict[str, Any] = {}
+        for name, value in data.items():
+            if isinstance(value, dict) and name in ("realised", "slice", "tags"):
+                row |= value
+            else:
+                row[name] = canonical_json(value) if isinstance(value, dict | list) else value
+        out.append(json.dumps(row))
+    return "\n".join(out).encode()

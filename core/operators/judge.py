@@ -10,6 +10,7 @@ from typing import Any
 from core.digest import sha256_bytes
 from core.errors import InputError
 from core.evaluation import Decode, Event, Item, Job, Limits, Outcome, Result, evaluate_job, flaw_of, result_of, row_of
+from core.evaluation.bundle import flat_lines
 from core.evaluation.imports import Imported, Scale, read_own_results, read_results
 from core.evaluation.rows import same_result
 from core.llm import Endpoint, Usage
@@ -108,12 +109,16 @@ def _read(
 ) -> Imported:
     if not path.is_file():
         raise InputError(f'There is no file "{path}".')
-    if (name or path.name).lower().endswith((".jsonl", ".ndjson")) and (own := read_own_results(path)) is not None:
-        if use_scores:
+    source: Path | bytes = path
+    if (name or path.name).lower().endswith((".jsonl", ".ndjson")):
+        own = read_own_results(path)
+        if own is not None and use_scores:
             return own
-        blank: dict[str, Any] = {"score": None, "scored_by": "", "choice": "", "judgement": "", "why": "to be judged again"}
-        return replace(own, results=tuple(replace(r, status="unscored", **blank) for r in own.results))
-    file = open_table(path) if not name else open_table(path, name)
+        if own is not None:
+            blank: dict[str, Any] = {"score": None, "scored_by": "", "choice": "", "judgement": "", "why": "to be judged again"}
+            return replace(own, results=tuple(replace(r, status="unscored", **blank) for r in own.results))
+        source = flat_lines(path)
+    file = open_table(source, name or path.name)
     return read_results(file, odd, model=model, items=items, columns=columns, scale=scale, use_scores=use_scores)
 
 

@@ -86,6 +86,15 @@ def test_options_may_stand_in_one_cell(store, tmp_path, options):
     assert (r.item.options, r.item.answer, r.score) == (("Go", "Stop"), "B", 1.0)
 
 
+def test_lines_may_be_nested(store, tmp_path):
+    line = {"id": "1", "question": "q", "options": ["Go", "Stop"], "answer": "Stop", "prediction": "B", "requested": DAY, "realised": NIGHT}
+    (r,) = load(store, write(tmp_path, json.dumps(line) + "\n", "answers.jsonl")).evaluated.results
+    assert (r.item.options, r.item.answer, r.score) == (("Go", "Stop"), "B", 1.0)
+    assert (r.item.verdict, r.item.realised) == ("valid", NIGHT)
+    (r,) = load(store, write(tmp_path, json.dumps(line | {"realised": None}) + "\n", "b.jsonl")).evaluated.results
+    assert (r.item.verdict, r.item.realised) == ("partial", None)  # what was asked for is no evidence of what is shown
+
+
 def test_rows_belong_to_the_slices_that_their_columns_name(store, tmp_path):
     rows = ["1,q,a,p,0.5,RAIN,night", "2,q,a,p,1,rain,", "3,q,a,p,1,hail,night", "4,q,a,p,0,clear,day"]
     text = "\n".join(["index,question,answer,prediction,score,Weather,daytime", *rows])
