@@ -172,10 +172,15 @@ def _by_tools(job: _Job) -> _Draft:
         reply = talk.ask(messages, "tools", tools=tools)
         calls = reply.tool_calls or _call_in_text(reply.text, names)
         missing = "" if reminded else job.missing(draft.steps)
-        if not calls and draft.steps and reply.text and not reply.cut and not missing:
-            talk.verdict(["words instead of done: the plan is complete"])
-            draft.prose = reply.text
-            return draft
+        if not calls and draft.steps and reply.text and not reply.cut:  # how a loop usually ends, where done is not forced
+            talk.verdict([f"words instead of done; still missing: {missing}" if missing else "words instead of done"])
+            if not missing:
+                draft.prose = reply.text
+                return draft
+            reminded = True
+            again = prompts.text("missing", missing=missing)
+            messages += [{"role": "assistant", "content": reply.text}, {"role": "user", "content": again}]
+            continue
         if not calls:
             bad += 1
             talk.verdict(["cut off" if reply.cut else "no tool call"])

@@ -184,6 +184,9 @@ def test_paid_steps_that_were_asked_for_are_asked_after_once(stub_llm):
     planned = plan(stub_llm, lambda r: DONE if len(r.messages) > 3 else ranked, WHOLE)
     assert [s.op for s in planned.plan.steps] == ["in_odd"]
     assert "the model did not plan it" in planned.plan.notes[0]
+    planned = plan(stub_llm, [ranked, "Ready.", call("acquire", {"source": "datastore"}), call("evaluate", {}), "Now it is."], WHOLE)
+    assert ([s.op for s in planned.plan.steps], planned.prose) == (["in_odd", "acquire", "evaluate"], "Now it is.")
+    assert stub_llm.asked[-3].messages[-1]["role"] == "user"
 
 
 def test_paid_steps_out_of_order_are_sent_back_in_the_loop_and_put_in_order_in_a_plan(stub_llm):
