@@ -22,18 +22,23 @@ BY_HAND = "The plan was changed by hand."
 
 @st.dialog("Edit the plan", width="large")
 def show(run: RunState, table: SavedTable) -> None:
-    """The steps with their arguments."""
+    """The steps of a run in a dialog."""
+    steps(run, table)
+
+
+def steps(run: RunState, table: SavedTable) -> None:
+    """The steps with their arguments, and the button that runs them."""
     odd = state.seed_table(table).odd
     shell.note("What you change runs as a new run; this one stays as it is.")
     given = [s.model_dump(mode="json") for s in run.plan.steps]
-    steps = [kept for i, s in enumerate(given) if (kept := _step(f"{run.id}-{i}", s, odd)) is not None]
-    if run.plan.last("acquire") is None and st.checkbox("Also look for samples", key="edit-add-acquire"):
-        steps.append(Acquire().model_dump(mode="json"))
-    if run.plan.last("evaluate") is None and st.checkbox("Also evaluate the model", key="edit-add-evaluate"):
-        steps.append({"op": "evaluate"})
-    if st.button("Run this plan", type="primary", key="edit-run", disabled=not steps):
+    wanted = [kept for i, s in enumerate(given) if (kept := _step(f"{run.id}-{i}", s, odd)) is not None]
+    if run.plan.last("acquire") is None and st.checkbox("Also look for samples", key="plan-add-acquire"):
+        wanted.append(Acquire().model_dump(mode="json"))
+    if run.plan.last("evaluate") is None and st.checkbox("Also evaluate the model", key="plan-add-evaluate"):
+        wanted.append({"op": "evaluate"})
+    if st.button("Run this plan", type="primary", key="plan-run", disabled=not wanted):
         with shell.errors_as_card(changed="Nothing was run."):
-            ask_runs.ask(run.query, table, edited(changed(run, steps), ask_runs.context(table)))
+            ask_runs.ask(run.query, table, edited(changed(run, wanted), ask_runs.context(table)))
 
 
 def changed(run: RunState, steps: list[dict[str, Any]]) -> Planned:
@@ -47,19 +52,19 @@ def _step(i: str, step: dict[str, Any], odd: Odd) -> dict[str, Any] | None:
     """One step as it is wanted, None if it is left out."""
     op = step["op"]
     with st.container(border=True):
-        if not st.checkbox(TITLES[op], value=True, key=f"edit-{i}"):
+        if not st.checkbox(TITLES[op], value=True, key=f"plan-{i}"):
             return None
         if op in ("in_odd", "out_of_odd"):
-            step["top"] = st.number_input("List and hand on at most", 1, 10_000, step["top"], key=f"edit-top-{i}", width=200)
+            step["top"] = st.number_input("List and hand on at most", 1, 10_000, step["top"], key=f"plan-top-{i}", width=200)
         if "extend" in step:
-            step["extend"] = _values(f"edit-extend-{i}", "Add", step["extend"], odd, extended=True)
+            step["extend"] = _values(f"plan-extend-{i}", "Add", step["extend"], odd, extended=True)
         if "where" in step:
-            step["where"] = _values(f"edit-where-{i}", "Only", step["where"], odd, extended=op == "out_of_odd")
+            step["where"] = _values(f"plan-where-{i}", "Only", step["where"], odd, extended=op == "out_of_odd")
         if op == "acquire":
-            step["per_slice"] = st.number_input("Samples a slice", 1, 1_000, step["per_slice"], key=f"edit-per-{i}", width=200)
+            step["per_slice"] = st.number_input("Samples a slice", 1, 1_000, step["per_slice"], key=f"plan-per-{i}", width=200)
             sources = list(get_args(AcquireSource))
             step["source"] = st.selectbox(
-                "Samples come", sources, sources.index(step["source"]), format_func=SOURCES.__getitem__, key=f"edit-source-{i}"
+                "Samples come", sources, sources.index(step["source"]), format_func=SOURCES.__getitem__, key=f"plan-source-{i}"
             )
     return step
 

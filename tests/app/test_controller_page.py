@@ -245,6 +245,39 @@ def test_a_paid_step_can_be_skipped(store, table, vlm):
     assert store.tables.get(table.id).digest == table.digest
 
 
+def test_a_changed_plan_runs_as_a_run_of_its_own(store, table, vlm):
+    operators.load_demo_datastore(store)
+    app = ask(open_page("controller"), FOGGY, store)
+    first = newest(store)
+    press(app, "Edit plan")
+    assert not app.exception
+    box = app.number_input(key=f"plan-top-{first.id}-0")
+    assert (box.value, app.checkbox(key=f"plan-{first.id}-2").value) == (10, True)
+
+    def dialog(run_id: str) -> None:
+        from core.controller.state import RunState
+        from pages.shared import ask_edit, state
+
+        ask_edit.steps(RunState.from_dict(state.store().runs.get(run_id).state), state.current_table())
+
+    form = AppTest.from_function(dialog, args=(first.id,), default_timeout=60).run()
+    form.number_input(key=f"plan-top-{first.id}-0").set_value(3)
+    form.checkbox(key=f"plan-{first.id}-2").uncheck()
+    form.checkbox(key=f"plan-{first.id}-3").uncheck()
+    form.run()
+    press(form, "Run this plan")
+    for _ in range(100):
+        if not ask_runs.live(store.runs.list()[0]).busy:
+            break
+        time.sleep(0.1)
+    second = newest(store)
+    assert second.id != first.id
+    assert [s.op for s in second.steps] == ["in_odd", "acquire"]
+    assert (second.steps[0].rows, "The plan was changed by hand." in second.plan.notes) == (3, True)
+    assert newest(store).query == first.query
+    assert RunState.from_dict(store.runs.get(first.id).state) == first
+
+
 def test_a_replay_says_that_all_is_equal_or_what_differs(store, table):
     app = ask(open_page("controller"), FIRST[1], store)
     press(app, "Replay run")
