@@ -39,8 +39,8 @@ def canonical(plan: Plan, odd: Odd) -> Plan:
                     made = None
                     notes.append("A step outside the ODD was left out: none of its values is in the vocabulary.")
             made = step.model_copy(update=update) if made else None
-        if made is not None and not _repeats(made, steps):
-            steps.append(made)
+        if made is not None:
+            _add(made, steps)
     terms = _once([*plan.unsupported_terms, *unknown])
     return plan.model_copy(update={"steps": tuple(steps), "unsupported_terms": terms, "notes": _once([*plan.notes, *notes])})
 
@@ -199,11 +199,22 @@ def _dimension(text: str, odd: Odd) -> Dimension | None:
     return hits[0] if len(hits) == 1 else None
 
 
-def _repeats(step: Step, before: Sequence[Step]) -> bool:
-    """Whether a free step was there already, whatever its reason, and would give the same again: an evaluation changes the table."""
-    last = max((i for i, s in enumerate(before) if s.op == "evaluate"), default=-1)
+def _add(step: Step, steps: list[Step]) -> None:
+    """Add a step, unless it is free and would give the same again; what it was asked for does not matter, an evaluation does.
+
+    A ranking that is repeated after another one stands at its later place, since samples are for the slices of the last ranking.
+    """
+    since = max((i for i, s in enumerate(steps) if s.op == "evaluate"), default=-1) + 1
     same = step.model_dump(exclude={"reason"})
-    return step.op not in PAID and any(s.model_dump(exclude={"reason"}) == same for s in before[last + 1 :])
+    found = (
+        None if step.op in PAID else next((i for i in range(since, len(steps)) if steps[i].model_dump(exclude={"reason"}) == same), None)
+    )
+    if found is not None:
+        after = {s.op for s in steps[found + 1 :]}
+        if step.op not in RANKING or "acquire" in after or not after & set(RANKING):
+            return
+        steps.pop(found)
+    steps.append(step)
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:

@@ -191,11 +191,11 @@ def _by_tools(job: _Job) -> _Draft:
             continue
         wrong, ended, idle, results = [], False, idle + 1, []
         for call in calls:
-            before = draft.steps
+            before = len(draft.steps)
             result, found, end = _run(job, draft, call, salvage=bad >= talk.budget.repairs)
             if end and draft.steps and not reminded and (missing := job.missing(draft.steps)):
                 reminded, end, result = True, False, prompts.text("missing", missing=missing)
-            idle = 0 if found or draft.steps != before else idle
+            idle = 0 if found or len(draft.steps) > before else idle
             ended = ended or end
             wrong += found
             results.append(result)
@@ -240,6 +240,7 @@ def _run(job: _Job, draft: _Draft, call: ToolCall, salvage: bool) -> tuple[str, 
     draft.notes += [n for n in plan.notes if n not in draft.notes]
     draft.terms += plan.unsupported_terms
     if len(plan.steps) <= len(draft.steps):
+        draft.steps = plan.steps  # a ranking that is named again moves to its later place
         return job.prompts.text("repeated"), [], False
     if step.op in PAID:
         draft.steps = plan.steps
@@ -349,7 +350,7 @@ def _finished(job: _Job, draft: _Draft, offline_terms: Sequence[str]) -> Plan:
         model=client.endpoint.model,
         prompt_sha=job.prompts.sha,
     )
-    plan = only_asked(ordered(canonical(plan, job.odd)), job.asked)
+    plan = canonical(only_asked(ordered(canonical(plan, job.odd)), job.asked), job.odd)  # again, as steps may have gone in between
     if found := problems(plan, job.odd):
         raise GiveUpError(f"The model's plan could not be used: {_first(found)}")
     if not plan.steps and not draft.clarify:

@@ -77,6 +77,23 @@ def test_free_steps_stand_once_until_an_evaluation_changes_the_table():
     assert [s.op for s in canonical(plan(InOdd(), Acquire(), Acquire()), ODD).steps] == ["in_odd", "acquire", "acquire"]
 
 
+@pytest.mark.parametrize(
+    ("steps", "left"),
+    [
+        ("A B A", "B A"),
+        ("A B A acquire", "B A acquire"),
+        ("A A", "A"),
+        ("A triage A", "A triage"),
+        ("A acquire B A", "A acquire B"),
+        ("A acquire evaluate A", "A acquire evaluate A"),
+        ("triage A triage B", "triage A B"),
+    ],
+)
+def test_a_ranking_named_again_stands_where_the_samples_need_it(steps, left):
+    made = {"A": InOdd(), "B": InOdd(where={"time": ["night"]}), "acquire": Acquire(), "evaluate": Evaluate(), "triage": Triage()}
+    assert canonical(plan(*(made[s] for s in steps.split())), ODD).steps == tuple(made[s] for s in left.split())
+
+
 @given(PLANS)
 def test_canonical_is_canonical_and_uses_only_the_vocabulary(p):
     made = canonical(p, ODD)
