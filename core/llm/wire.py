@@ -31,7 +31,9 @@ def chat_body(ask: Ask, model: str, profile: Profile) -> dict[str, Any]:
     if ask.schema:
         name, schema = ask.schema
         if profile.response_format == "json_schema":
-            form: dict[str, Any] = {"name": name, "schema": schema} | ({"strict": True} if profile.strict else {})
+            form: dict[str, Any] = (
+                {"name": name, "schema": schema, "strict": True} if profile.strict else {"name": name, "schema": _loose(schema)}
+            )
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         elif profile.response_format == "json_object":
             body["response_format"] = {"type": "json_object"}
@@ -40,7 +42,14 @@ def chat_body(ask: Ask, model: str, profile: Profile) -> dict[str, Any]:
 
 def _tool(tool: Mapping[str, Any], strict: bool) -> dict[str, Any]:
     function = {k: v for k, v in tool["function"].items() if k != "strict"}
-    return {**tool, "function": function | ({"strict": True} if strict else {})}
+    return {**tool, "function": {**function, "strict": True} if strict else _loose(function)}
+
+
+def _loose(schema: Any) -> Any:
+    """A schema without what only strict ones need, and some servers refuse; what comes back is checked here anyway."""
+    if isinstance(schema, Mapping):
+        return {k: _loose(v) for k, v in schema.items() if not (k == "additionalProperties" and v is False)}
+    return [_loose(v) for v in schema] if isinstance(schema, list | tuple) else schema
 
 
 def _messages(messages: Sequence[Mapping[str, Any]], profile: Profile) -> list[dict[str, Any]]:

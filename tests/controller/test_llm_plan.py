@@ -294,7 +294,7 @@ def test_long_findings_are_cut_before_the_model_is_told(stub_llm):
 
 
 def test_the_time_of_the_operators_is_not_that_of_the_model(stub_llm):
-    planned = plan(stub_llm, [call("triage", {}), NIGHT, DONE], observe=lambda s: time.sleep(0.4) or s.op, budget=Budget(seconds=0.6))
+    planned = plan(stub_llm, [call("triage", {}), NIGHT, DONE], observe=lambda s: time.sleep(1.2) or s.op, budget=Budget(seconds=2.0))
     assert (planned.plan.controller, [s.op for s in planned.plan.steps]) == ("llm", ["triage", "in_odd"])
 
 

@@ -67,6 +67,19 @@ def test_a_schema_is_sent_in_the_strictest_form_that_the_server_takes(stub_llm):
         assert stub_llm.asked[-1].body.get("response_format") == sent
 
 
+def test_without_strict_schemas_lack_what_only_strict_ones_need(stub_llm):
+    schema = {"type": "object", "properties": {"a": {"type": "object", "additionalProperties": False}}, "additionalProperties": False}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    loose = {"type": "object", "properties": {"a": {"type": "object"}}}
+    refusal = error(400, 'Unknown name "additionalProperties": Cannot find field.')
+    stub_llm.script = lambda r: refusal if "additionalProperties" in json.dumps(r.body) else text("{}")
+    with Client(stub_llm.endpoint()) as client:
+        client.chat(Ask([{"role": "user", "content": "hi"}], 16, tools=[tool], schema=("s", schema)))
+    body = stub_llm.asked[-1].body
+    assert body["tools"][0]["function"] == {"name": "f", "parameters": loose}
+    assert body["response_format"]["json_schema"] == {"name": "s", "schema": loose}
+
+
 def test_there_is_exactly_one_system_message_and_it_comes_first(stub_llm):
     question = Ask([{"role": "system", "content": "a"}, {"role": "user", "content": "hi"}, {"role": "system", "content": "b"}], 16)
     ask(stub_llm, ["x"], question)
