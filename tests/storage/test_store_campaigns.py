@@ -20,6 +20,7 @@ from core.seed_table.table import SeedTable
 from core.settings import Settings
 from core.storage import PlannedSlice, SavedCampaign, Store, open_store, schema
 from core.storage.campaign_records import digest
+from core.storage.slices import pack
 
 ROOT = Path(__file__).resolve().parents[2]
 ODD = infer_odd({"weather": ["clear", "rain", "\x00 ß"], "time": ["day", "night"]})
@@ -291,11 +292,24 @@ def test_a_workspace_of_the_first_version_is_brought_up_to_date(settings: Settin
         m.setattr(migrate, "known_versions", lambda: ("0001",))
         m.setattr(command, "upgrade", lambda config, _: upgrade(config, "0001"))
         old = open_store(settings)
-    table = table_id(old)
-    with old.db.read() as c:
+    seed = SeedTable(ODD, ODD.codec.decode([1]), np.array([5]), np.array([0.5]), np.array([np.nan]))
+    row = {
+        "id": "0000000a",
+        "digest": seed.digest,
+        "odd_hash": old.odds.put(ODD),
+        "odd_source": ODD.source,
+        "upload_sha": None,
+        "model": "",
+    }
+    row |= {"synthetic": False, "n_assumed": False, "rows": 1, "total": 5, "decisions": {}, "report": {}, "data": pack(seed)}
+    event = {"table_id": "0000000a", "kind": "created", "name": "t", "who": "", "at": schema.now()}
+    with old.db.write() as c:  # as the first version wrote it
+        c.execute(schema.seed_tables.insert().values(row | {"created_at": event["at"]}))
+        c.execute(schema.seed_table_events.insert().values(event))
         assert not sa.inspect(c).has_table("campaigns")
     old.close()
     new = open_store(settings)
-    assert new.tables.get(table).name == "t"
+    assert (new.tables.get("0000000a").name, new.tables.get("0000000a").version) == ("t", 0)
+    assert new.tables.load("0000000a").digest == seed.digest
     assert save(new).slices == 3
     new.close()
