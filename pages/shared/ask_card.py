@@ -83,15 +83,24 @@ def lines(s: StepState) -> list[tuple[str, Text]]:
     return out
 
 
-def show(run: RunState) -> Answer:
-    """The card of the step that waits, "" where none does or nothing was clicked."""
+def show(run: RunState, evidence: tuple[int, int] | None = None) -> Answer:
+    """The card of the step that waits, "" where none does or nothing was clicked.
+
+    Args:
+        run: The run.
+        evidence: Samples that would count as evidence, and samples in all; None before any were found.
+    """
     i = run.waiting
     if i is None:
         return ""
     s = run.steps[i]
     with st.container(border=True, key="confirm"):
         shell.section(title(s), "waits for your answer")
-        if rows := lines(s):
+        rows = lines(s)
+        if s.op == "evaluate" and evidence is not None:
+            valid, total = evidence
+            rows.append(("Count as evidence", f"{valid:,} of {total:,}"))
+        if rows:
             shell.html(Markup('<div class="od-plain-head">{}</div>').format(table(["", ""], rows, right={1})))
         estimate = s.estimate or {}
         budget = limits.in_words(limits.kept(), str(estimate.get("currency") or "")) if s.op == "evaluate" else ""

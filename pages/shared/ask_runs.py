@@ -9,6 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from core.controller import executor
+from core.controller import record as rec
 from core.controller.context import Context
 from core.controller.executor import Decision
 from core.controller.reading import Planned
@@ -149,6 +150,14 @@ def lacking(run: RunState) -> Role | None:
     if not (skipped and ready):
         return None
     return None if "vlm" in Record(state.store().runs.home / run.folder).context()["endpoints"] else "vlm"
+
+
+def evidence(run: RunState) -> tuple[int, int] | None:
+    """Samples of a run that would count as evidence, and those that can be evaluated; None before any were found."""
+    record = Record(state.store().runs.home / run.folder)
+    verdicts = [i["verdict"] for i in record.lines(rec.BUNDLE)]
+    fit = [v for v in verdicts if v != "invalid"]
+    return (sum(v == "valid" for v in fit), len(fit)) if record.has(rec.BUNDLE) else None
 
 
 def _with(ctx: Context, job: Job) -> Context:

@@ -17,7 +17,7 @@ def show(now: Live, table: SavedTable) -> None:
     elif now.state is not None and lacks:
         answer, at = ask_card.connect(now.state, lacks), None
     elif now.state is not None:
-        answer, at = ask_card.show(now.state), now.state.waiting
+        answer, at = ask_card.show(now.state, ask_runs.evidence(now.state)), now.state.waiting
     else:
         return
     if answer == "" and now.state is not None:

@@ -32,7 +32,7 @@ def candidate(c: Mapping[str, Any], odd: Odd, run_id: str) -> None:
             shell.note(origin(c))
         with right:
             question(c["question"], c["options"], c["answer"], c.get("qa_origin", ""))
-            shell.html(beside(odd, c["requested"], c["tags"], c["fidelity"]))
+        shell.html(beside(odd, c["requested"], c["tags"], c["fidelity"]))
 
 
 def media(paths: Sequence[str], source: str, folders: Sequence[Path]) -> None:

@@ -9,8 +9,8 @@ from core.operators import RankResult, Triage
 from core.plots import RARE, failure_intervals, scale_end
 from core.scoring import Explanation, explain
 from core.storage import SavedTable
-from pages.shared import results, shell, state
-from pages.shared.markup import Text, bar, code, fill, join, mark, table, tags
+from pages.shared import footage, results, shell, state
+from pages.shared.markup import Text, bar, code, count, fill, join, mark, table, tags
 from pages.shared.shell import Step, Tile
 
 GAPS, TRIAGE = "pages/ranked_gaps.py", "pages/triage.py"
@@ -58,13 +58,21 @@ def provenance(current: SavedTable, summary: Triage, result: RankResult | None) 
 
 
 def steps(current: SavedTable, summary: Triage, space: int) -> None:
-    """The way so far: what was tested, and what is missing."""
+    """The way around: what was tested, what is missing, where samples come from, what was counted back."""
+    used, runs = footage.current(), len(current.runs)
     observed = f"{summary.slices:,} slices observed, {summary.slices / space:.1%}"
     shell.steps(
         [
             Step("Table", f"{current.total:,} samples", fill("{n}; {o}", n=current.name, o=observed)),
             Step("Gaps", f"{space - summary.slices:,} missing", f"of {space:,} slices in the ODD, ranked", now=True),
-        ]
+            Step(
+                "Samples",
+                f"{used.rows:,} rows" if used else "no footage yet",
+                fill("in {f}", f=used.name) if used else "a manifest says what there is",
+            ),
+            Step("Results", count(runs, "evaluation") if runs else "none counted yet", "counted into this table"),
+        ],
+        back="answers that are counted change the table",
     )
 
 
