@@ -100,11 +100,8 @@ def model_error(error: BaseException, *, url: str, timeout: float) -> ModelError
 
 def _error(kind: Failure, text: str, status: int | None, wait: float | None, url: str, timeout: float) -> ModelError:
     words = _WORDS[kind].format(url=url, timeout=timeout, status=status)
+    said = " ".join(text.split())
+    said = said if len(said) <= 300 else said[:297] + "…"
+    sentence = f"{words}: {said}" if said else words
     hint = "".join(h for key, h in _HINTS.items() if key in text)
-    said = f": {text[:300]}" if text.strip() else ""
-    return ModelError(
-        f"{words}{said}{'' if said.endswith('.') or hint else '.'}{'.' if hint and not said.endswith('.') else ''}{hint}",
-        kind,
-        status,
-        wait,
-    )
+    return ModelError(f"{sentence}{'' if sentence.endswith(('.', '!', '?', '…')) else '.'}{hint}", kind, status, wait)
