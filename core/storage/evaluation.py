@@ -138,6 +138,11 @@ class Results:
         with self.db.read() as c:
             return newest_rows(c, [run_id])
 
+    def stamp(self, run_id: str) -> int:
+        """A number that changes whenever a result of a run is added or corrected, 0 before the first."""
+        with self.db.read() as c:
+            return int(c.execute(sa.select(sa.func.max(_r.seq)).where(_r.run_id == run_id)).scalar() or 0)
+
     def history(self, run_id: str, item_id: str) -> tuple[ResultRow, ...]:
         """Every row of a sample, the oldest first."""
         where = (_r.run_id == run_id, _r.item_id == item_id)

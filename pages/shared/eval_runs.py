@@ -100,7 +100,18 @@ def line(run_id: str, run: EvaluationRun | None, asked: SavedRun | None) -> Line
 
 
 def results(run_id: str) -> Evaluated:
-    """What a run came to, with the corrections of people."""
+    """What a run came to, with the corrections of people; read again only when a result was added.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    store = state.store()
+    return _results(store.db.name, run_id, store.results.run(run_id).at.isoformat(), store.results.stamp(run_id))
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _results(database: str, run_id: str, begun: str, stamp: int) -> Evaluated:
+    del database, begun, stamp  # only keys of the cache
     return operators.results_of(state.store(), run_id)
 
 

@@ -189,6 +189,43 @@ def test_a_run_that_does_not_count_says_what_would(store, table, evaluated):
     assert store.tables.get(table.id).runs == (RUN,)
 
 
+def test_an_evaluation_that_was_cut_off_is_offered_to_go_on(store, table, evaluated):
+    from dataclasses import replace
+
+    from core.controller.plan import Evaluate, Plan
+    from core.controller.reading import Planned
+    from core.controller.state import first_state
+
+    evaluated()
+    run = store.runs.begin("Find foggy gaps and evaluate the model.", "Ana", table.id)
+    plan = Plan(query=run.query, controller="offline", steps=(Evaluate(),))
+    state = first_state(run.id, run.folder, "Ana", run.created_at.isoformat(), Planned(plan))
+    for status, chip, button in (("running", "interrupted", "Resume"), ("waiting", "waits for a confirmation", "Plan")):
+        state = state.with_step(0, replace(state.steps[0], status=status, rows=2_000))
+        store.runs.note(run.id, status, replace(state, status="running" if status == "running" else "waiting").as_dict())
+        app = show("Runs")
+        assert f"{chip}" in text(app)
+        assert "0 of 2,000 samples" in text(app)
+        assert any(b.label == button and str(b.key).endswith(run.id) for b in app.button)
+
+
+def test_results_made_elsewhere_become_a_run_and_what_is_left_out_is_counted(store, table):
+    odd = store.tables.load(table.id).odd
+    values = {d.name: d.base[0].name for d in odd.dimensions}
+    head = [*values, "question", "A", "B", "answer", "prediction", "score"]
+    rows = [[*values.values(), f"q{i}", "stop", "go", "A", "A" if i else "B", str(float(bool(i)))] for i in range(3)]
+    data = "\n".join(",".join(r) for r in [head, *rows]).encode()
+    app = show("Runs")
+    app.file_uploader(key="import_file").set_value(("results.csv", data, "text/csv")).run()
+    press(app, "Import")
+    app.run()
+    assert not app.exception
+    (run,) = store.results.runs()
+    assert len(store.results.rows(run.run_id)) == 3
+    assert "was right in 67% of 3 scored samples." in text(app)
+    assert "3 of 3 rows were read. Left out: 0." in text(app)
+
+
 def test_an_unknown_run_is_an_error_card(table):
     app = open_page("evaluation", run="deadbeef")
     assert not app.exception
