@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +20,9 @@ from core.odd import infer_odd
 from core.seed_table import SeedTable
 from core.settings import Settings
 from core.storage import open_store
-from tests.stub_llm import StubServer
+from tests.stub_llm import StubServer, text
+
+ROOT = Path(__file__).resolve().parents[2]
 
 NIGHT = {"weather": "rain", "time": "night"}
 ODD = infer_odd({"weather": ["clear", "rain"], "time": ["day", "night"]})
@@ -125,7 +133,7 @@ def test_evaluate_refuses_what_cannot_be(refused, home, bundle, table, monkeypat
     assert 'no saved table "None"' in refused("evaluate", bundle, "--table", "None")
     assert "has no price" in refused("evaluate", bundle, "--max-cost", 1)
     broken = tmp_path / "broken.jsonl"
-    for text, told in [
+    for lines, told in [
         ("{", "no JSON"),
         ("[1]", "no JSON object"),
         ("", "holds no samples"),
@@ -133,7 +141,7 @@ def test_evaluate_refuses_what_cannot_be(refused, home, bundle, table, monkeypat
         (write_bundle([item("a"), item("a", "VQA")]), "line 1 has it too"),
         (write_bundle([Item("a", (), "q", ("x", "y"), "C", "MCQ", NIGHT, NIGHT, "valid")]), "is not the letter of an option"),
     ]:
-        broken.write_text(text)
+        broken.write_text(lines)
         assert told in refused("evaluate", broken)
 
 
@@ -167,3 +175,24 @@ def test_judge_refuses_what_cannot_be(refused, home, table, tmp_path):
     assert "There is no file" in refused("judge", tmp_path / "none.csv")
     path.write_text("index,score\n1,1\n")
     assert "models never mix" in refused("judge", path, "--scores", "--table", "Mine", "--model", "other", "--map", "score=score")
+
+
+def test_ctrl_c_waits_for_calls_in_flight_and_loses_nothing(home, tmp_path):
+    path = tmp_path / "many.jsonl"
+    path.write_text(write_bundle([item(f"i{k}") for k in range(2_000)]))
+    command = [sys.executable, "-m", "core", "evaluate", str(path), "--no-judge", "--json"]
+    with StubServer(lambda r: text("B", delay=0.05)) as server:
+        env = {**os.environ, **server.environment("vlm")}
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while len(server.requests) < 20:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (1, "")
+        data = json.loads(out)
+        assert data["why"] == "cancelled"
+        assert data["counts"]["scored"] == data["counts"]["calls"] == len(server.requests) < 2_000
+    store = open_store(Settings.from_environment())
+    assert store.calls.counts() == {"done": data["counts"]["scored"]}
+    store.close()
