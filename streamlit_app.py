@@ -19,14 +19,15 @@ TABLE = "workspace.table"  # key of the choice in the sidebar; Streamlit would p
 
 
 def load_demo() -> None:
-    """With ODDYSSEY_DEMO=1 (`make demo`), an empty workspace starts with the demo tables. Without them the app still opens."""
+    """With ODDYSSEY_DEMO=1 (`make demo`), an empty workspace starts with the demo tables and footage; the app opens without them, too."""
     if os.environ.get("ODDYSSEY_DEMO") != "1" or state.store().tables.list(include_deleted=True):
         return
     try:
         state.choose_table(operators.load_demo(state.store())[0].id)
+        operators.load_demo_datastore(state.store())
     except OddysseyError as e:
         with st.sidebar:
-            shell.note(f"The demo tables could not be loaded: {e.args[0]}")
+            shell.note(f"The demo could not be loaded: {e.args[0]}")
 
 
 def workspace_card() -> None:

@@ -77,7 +77,8 @@ def going_on(run_id: str, seen: str) -> None:
     if not now.busy or ask_plan.stage(now.state) != seen:
         st.rerun()
     ask_plan.show(now.state, ask_runs.progress(now.saved))
-    if st.button("Pause", key="pause", help="Ends at the next chance; what is done is kept"):
+    word = ask_runs.can_stop(now.state)
+    if word and st.button(word, key="pause", help="After what is on its way; what is done is kept"):
         ask_runs.stop(now.saved)
 
 

@@ -14,6 +14,7 @@ from pages.shared import (
     eval_moved,
     eval_results,
     eval_runs,
+    eval_sample,
     eval_start,
     eval_text,
     footage,
@@ -64,9 +65,10 @@ def synthetic(e: Evaluated | None) -> bool:
 
 shell.begin("pages/evaluation.py")
 with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
-    lines = eval_runs.lines()
-    run_id = eval_runs.chosen(lines)
+    runs = eval_runs.known()
+    run_id = eval_runs.chosen(runs)
     shown = eval_runs.results(run_id) if run_id else None
+    odd = eval_sample.odd_of(run_id, odd_in_use())
     top = st.container()
     view = st.segmented_control("View", VIEWS, default=RUNS, required=True, key=VIEW, bind="query-params", label_visibility="collapsed")
     table = next(iter(eval_moved.holding(run_id)), None) if run_id else None
@@ -89,7 +91,7 @@ with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
     elif view == CHECKS:
         verify_queue.show(odd_in_use())
     elif view == RUNS:
-        eval_runs.show(lines, run_id)
+        eval_runs.show(runs, run_id)
         current = state.current_table()
         if current is not None:
             eval_start.form(current)
@@ -97,8 +99,8 @@ with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
     elif shown is None:
         shell.empty("Once a model was evaluated, its answers stand here sample by sample and condition by condition.")
     elif view == SAMPLES:
-        eval_results.show(shown, odd_in_use())
+        eval_results.show(shown, odd)
     elif view == CONDITIONS:
-        eval_conditions.show(shown, odd_in_use())
+        eval_conditions.show(shown, odd)
     else:
-        eval_moved.show(shown, moved, table, odd_in_use())
+        eval_moved.show(shown, moved, table, odd)

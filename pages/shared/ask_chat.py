@@ -14,7 +14,7 @@ from core.plots import plain
 from core.storage import SavedRun, SavedTable
 from pages.shared import ask_runs, ask_text, connections, shell, who
 from pages.shared.ask_starters import FIRST, STARTERS
-from pages.shared.markup import Tone, chip, fill, strong, table
+from pages.shared.markup import Tone, chip, fill, label, strong, table
 
 Ask = Callable[[str], None]
 HEIGHT = 424
@@ -38,8 +38,9 @@ def readings(items: Sequence[Reading]) -> Markup:
 def _reading(r: Reading) -> list[Markup]:
     word, tone = _CHIPS[r.how]
     value = f"{plain(r.value)}, outside the ODD" if r.how == "extension" else plain(r.value) if r.value else "no such value"
-    note = Markup('<br><small class="od-quiet">{}</small>').format(r.note) if r.note else ""
-    return [Markup("{}").format(r.phrase), Markup("{}{}").format(value, note), chip(word, tone)]
+    quiet = Markup('<br><small class="od-quiet">{}</small>')
+    about = ". ".join(x for x in (plain(r.dimension), r.note) if x)
+    return [Markup("{}").format(r.phrase), Markup("{}{}").format(value, quiet.format(about) if about else ""), chip(word, tone)]
 
 
 def empty(ask: Ask) -> None:
@@ -66,7 +67,7 @@ def history(runs: Sequence[SavedRun], opened: str, open_run: Callable[[str], Non
     with st.popover(f"History ({len(runs):,})", key="history", disabled=not runs):
         shell.note(fill("Asked by {name}", name=name or who.NOBODY))
         for r in runs:
-            if st.button(r.query, key=f"open-{r.id}", type="tertiary", disabled=r.id == opened):
+            if st.button(label(r.query), key=f"open-{r.id}", type="tertiary", disabled=r.id == opened):
                 open_run(r.id)
             shell.note(outcome(r))
 
@@ -134,9 +135,9 @@ def prose(run: RunState) -> None:
 def did_you_mean(run: RunState, ask: Ask) -> None:
     """Values that may have been meant, by phrase; a click asks again with the value in its place."""
     for phrase in dict.fromkeys(s.phrase for s in run.suggestions):
-        options = {plain(s.value): s for s in run.suggestions if s.phrase == phrase}
+        options = {label(plain(s.value)): s for s in run.suggestions if s.phrase == phrase}
         key = f"mean-{run.id}-{phrase}"
-        chosen = st.pills(f'Closest to "{phrase}"' if phrase else "Did you mean", list(options), key=key)
+        chosen = st.pills(f'Closest to "{label(phrase)}"' if phrase else "Did you mean", list(options), key=key)
         if chosen:
             ask(reworded(run.query, options[chosen]))
 

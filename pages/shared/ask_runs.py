@@ -105,6 +105,12 @@ def go_on(saved: SavedRun, decisions: Mapping[int, Decision] | None = None) -> N
     st.rerun()
 
 
+def can_stop(run: RunState | None) -> str:
+    """What stopping would be called in the step that runs, "" where there is nothing to stop."""
+    now = next((s.op for s in run.steps if s.status == "running"), "") if run is not None else ""
+    return {"evaluate": "Pause", "acquire": "Stop looking"}.get(now, "")
+
+
 def stop(saved: SavedRun) -> None:
     """Ask the work to end at the next chance; what is done is kept."""
     job = jobs.known(_key(saved.id))

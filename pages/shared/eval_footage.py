@@ -17,7 +17,7 @@ from core.operators import ReadManifest
 from core.plots import named, plain
 from core.storage import SavedDatastore
 from pages.shared import footage, jobs, shell, state, who
-from pages.shared.markup import Text, chip, code, fill, join, strong, table
+from pages.shared.markup import Text, chip, code, fill, join, label, strong, table
 from pages.shared.records import RecordList
 
 NOTHING = "(none)"
@@ -154,9 +154,9 @@ def _texts(report: ManifestReport, odd: Odd, key: str) -> None:
             words = named(v.name for v in odd.by_name[d.name].values)
             for t in d.unknown_texts[:20]:
                 hint = f", perhaps {plain(t.suggestion)}" if t.suggestion else ""
-                label = f'{odd.by_name[d.name].label}: "{t.text}" ({t.rows:,} rows{hint})'
+                title = label(f'{odd.by_name[d.name].label}: "{t.text[:80]}" ({t.rows:,} rows{hint})')
                 value = st.selectbox(
-                    label,
+                    title,
                     ["", *words],
                     key=f"footage.text.{key}.{d.name}.{t.text}",
                     format_func=lambda v, w=words: w.get(v, "leave it missing"),

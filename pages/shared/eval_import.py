@@ -13,7 +13,7 @@ from core.odd import Odd
 from core.operators import ImportedRun
 from pages.shared import connections, jobs, shell, state, who
 from pages.shared.ask_runs import RUN
-from pages.shared.markup import count
+from pages.shared.markup import count, label
 
 _TOLD = "eval.imported"
 
@@ -28,7 +28,9 @@ def form(odd: Odd) -> None:
             model = st.text_input("Of the model", current.model if current else "", key="import_model", width=220)
             judge = connections.endpoint("judge")
             scores = st.checkbox("Take its scores", value=True, key="import_scores", help="Else its answers are judged anew.")
-            judged = judge is not None and st.checkbox(f"Let {judge.name} judge what has no score", key="import_judge", help="Costs calls.")
+            judged = judge is not None and st.checkbox(
+                f"Let {label(judge.name)} judge what has no score", key="import_judge", help="Costs calls."
+            )
             if st.button("Import", type="primary", key="import_do", disabled=file is None) and file is not None:
                 _import(file.name, file.getvalue(), odd, model.strip(), scores, judged)
         _tell()

@@ -63,14 +63,21 @@ class Line:
         return sum(self.counts.get(k, 0) for k in ("scored", "unscored", "failed", "blocked"))
 
 
-def lines() -> tuple[Line, ...]:
-    """Every evaluation of the workspace and every one that waits, newest first."""
+def known() -> dict[str, EvaluationRun | None]:
+    """Every evaluation of the workspace and every one that waits, newest first; None before the first call of one."""
     store = state.store()
     kept = {r.run_id: r for r in store.results.runs()}
-    asked = {r.id: r for r in store.runs.list()}
-    waiting = [r for r in asked.values() if r.id not in kept and _step(r) is not None]
-    at = {**{k: r.at for k, r in kept.items()}, **{r.id: r.changed_at for r in waiting}}
-    return tuple(line(i, kept.get(i), asked.get(i)) for i in sorted(at, key=lambda i: (at[i], i), reverse=True))
+    waiting = {r.id: r.changed_at for r in store.runs.list() if r.id not in kept and _step(r) is not None}
+    at = {k: r.at for k, r in kept.items()} | waiting
+    return {i: kept.get(i) for i in sorted(at, key=lambda i: (at[i], i), reverse=True)}
+
+
+def _asked(run_id: str) -> SavedRun | None:
+    """The question that an evaluation belongs to, None if it was started elsewhere."""
+    try:
+        return state.store().runs.get(run_id)
+    except InputError:
+        return None
 
 
 def _step(r: SavedRun) -> StepState | None:
@@ -79,8 +86,9 @@ def _step(r: SavedRun) -> StepState | None:
     return next((s for s in now.steps if s.op == "evaluate" and s.status in ("waiting", "running")), None) if now else None
 
 
-def line(run_id: str, run: EvaluationRun | None, asked: SavedRun | None) -> Line:
+def line(run_id: str, run: EvaluationRun | None) -> Line:
     """One evaluation as it stands."""
+    asked = _asked(run_id)
     live = ask_runs.live(asked) if asked is not None else None
     step = next((s for s in live.state.steps if s.op == "evaluate"), None) if live and live.state else None
     e = results(run_id) if run is not None else None
@@ -115,14 +123,14 @@ def _results(database: str, run_id: str, begun: str, stamp: int) -> Evaluated:
     return operators.results_of(state.store(), run_id)
 
 
-def show(found: tuple[Line, ...], chosen: str) -> None:
+def show(found: dict[str, EvaluationRun | None], chosen: str) -> None:
     """All evaluations with what can be done to each; those that run are looked at again and again."""
     shell.section("Evaluations", f"{len(found):,}" if found else "")
     if not found:
         shell.empty("Evaluations stand here with their progress, errors and cost, once a model was asked about samples.")
         return
     every = len(found) > FIRST and st.toggle(f"Show all {len(found):,}", key="eval_all")
-    for x in found if every else found[:FIRST]:
+    for x in [line(i, found[i]) for i in list(found)[: None if every else FIRST]]:
         with st.container(border=True, key=f"od-eval-{x.id}"):
             if x.stage == "running":
                 running(x.id, chosen)
@@ -133,10 +141,7 @@ def show(found: tuple[Line, ...], chosen: str) -> None:
 @st.fragment(run_every=1.0)
 def running(run_id: str, chosen: str) -> None:
     """A run that goes on; the page is drawn anew when it stops."""
-    store = state.store()
-    asked = store.runs.get(run_id)
-    kept = store.results.runs([run_id])
-    now = line(run_id, kept[0] if kept else None, asked)
+    now = line(run_id, next(iter(state.store().results.runs([run_id])), None))
     if now.stage != "running":
         st.rerun()
     one(now, chosen)
@@ -191,14 +196,14 @@ def told(x: Line) -> Text:
     return fill("{c}{j}. {when}{who}, run {id}", c=", ".join(parts), j=judge, when=when, who=f", {who}" if who else "", id=code(x.id))
 
 
-def chosen(found: tuple[Line, ...]) -> str:
+def chosen(found: dict[str, EvaluationRun | None]) -> str:
     """The run that the address names, else the newest with results, "" if there is none.
 
     Raises:
         InputError: The address names a run of which nothing is kept.
     """
     wanted = st.query_params.get(RUN, "")
-    known = [x.id for x in found if x.run is not None]
-    if wanted and wanted not in known and wanted not in {x.id for x in found}:
+    begun = [i for i, run in found.items() if run is not None]
+    if wanted and wanted not in found:
         raise InputError(f'The address asks for the evaluation "{wanted}", of which this workspace keeps nothing.')
-    return wanted if wanted in known else next(iter(known), "")
+    return wanted if wanted in begun else next(iter(begun), "")

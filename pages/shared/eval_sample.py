@@ -69,6 +69,14 @@ def roots(run_id: str) -> tuple[Path, ...]:
     return (*first, *(x.root for x in store.datastores.list() if x.root and x.root not in first), state.settings().media)
 
 
+def odd_of(run_id: str, usual: Odd) -> Odd:
+    """The ODD that a run was made with, the usual one where it has no record here."""
+    try:
+        return Record(state.store().runs.path(state.store().runs.get(run_id))).odd()
+    except OddysseyError:
+        return usual
+
+
 @st.cache_data(show_spinner=False, max_entries=200)
 def _picture(path: str, folders: tuple[Path, ...]) -> bytes | None:
     """An image as it is given to models: read, checked to be one, and made smaller; None if there is none."""

@@ -5,6 +5,7 @@ Build sentences with `fill("{n} slices of {name}", n=12, name=strong(name))`, ne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
@@ -52,6 +53,11 @@ def tags(values: Iterable[str], rare: Collection[str] = (), extended: Collection
         return " rare" if value in rare else " extended" if value in extended else ""
 
     return join(Markup('<span class="od-tag{}">{}</span>').format(kind(v), v) for v in values)
+
+
+def label(text: str) -> str:
+    """A text of somebody else as the label of a widget, which Streamlit would read as Markdown: links, images, colours."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
 
 
 def count(n: int, one: str, several: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,7 @@ from pages.shared import ask_runs
 from pages.shared.ask_starters import FIRST
 from tests.apptest import html, open_page, text
 from tests.stub_llm import StubServer
+from tests.stub_llm import text as said
 
 HOSTILE = '<img src=x onerror="alert(1)"> construction zones'
 FOGGY = "Find missing foggy highway slices, retrieve test images and evaluate the model."
@@ -243,6 +245,34 @@ def test_a_paid_step_can_be_skipped(store, table, vlm):
     assert newest(store).status == "done"
     assert vlm.asked == []
     assert store.tables.get(table.id).digest == table.digest
+
+
+def test_an_evaluation_can_be_paused_and_goes_on_without_asking_twice(store, table, vlm):
+    operators.load_demo_datastore(store)
+    store.preferences.set("evaluation.limits", {"most": 1})
+    vlm.script = lambda request: said("A", delay=0.3)
+    start = open_page("evaluation", view="Runs")
+    start.number_input(key="start_top").set_value(400).run()
+    press(start, "Start")
+    app = settle(open_page("controller", run=store.runs.list()[0].id), store)
+    total = newest(store).steps[-1].rows
+    assert total > 5
+    press(app, f"Evaluate {total} samples")
+    while not store.results.stamp(newest(store).id):
+        time.sleep(0.05)
+    app.run()
+    press(app, "Pause")
+    settle(app, store)
+    paused = newest(store)
+    done = len(store.results.rows(paused.id))
+    assert (paused.status, 0 < done < total) == ("waiting", True)
+    assert f"Go on with the remaining {total - done} sample" in text(app)
+    vlm.script = lambda request: "A"
+    press(app, "Go on")
+    settle(app, store)
+    assert newest(store).status == "done"
+    assert len(store.results.rows(paused.id)) == total
+    assert len(vlm.asked) == len({json.dumps(r.body) for r in vlm.asked})  # nothing was asked twice
 
 
 def test_a_changed_plan_runs_as_a_run_of_its_own(store, table, vlm):

@@ -251,7 +251,7 @@ def test_a_manifest_is_read_before_it_is_kept_and_every_text_is_counted(store, t
     assert not app.exception
     assert "3 of 3 rows can be used, 0 cannot." in text(app)
     assert store.datastores.list() == ()
-    box = next(s for s in app.selectbox if '"murky"' in s.label)
+    box = next(s for s in app.selectbox if "murky" in s.label)
     box.set_value("foggy").run()
     press(app, "Read it so")
     press(app, "Import")

@@ -31,6 +31,13 @@ def test_every_piece_of_markup_escapes_what_it_is_given():
         assert isinstance(piece, Markup)
 
 
+def test_a_label_takes_markdown_literally():
+    hostile = "![x](http://example.invalid/x.png) :red[b] $x$ <b>"
+    text = markup.label(hostile)
+    assert "".join(c for c in text if c != "\\") == hostile
+    assert all(text[i - 1] == "\\" for i, c in enumerate(text) if c in "![]():$<>/")
+
+
 def test_markup_inside_markup_is_kept():
     assert markup.fill("a & {b}", b=markup.mark("<c>")) == "a &amp; <b>&lt;c&gt;</b>"
 
