@@ -27,7 +27,7 @@ def load_demo() -> None:
         operators.load_demo_datastore(state.store())
     except OddysseyError as e:
         with st.sidebar:
-            shell.note(f"The demo could not be loaded: {e.args[0]}")
+            shell.note(f"The demo tables could not be loaded: {e.args[0]}")
 
 
 def workspace_card() -> None:
