@@ -113,6 +113,9 @@ def other_table(asked: SavedTable | None, used: SavedTable) -> None:
 def answer(run: RunState, ask: Ask) -> None:
     """What the controller makes of the question."""
     with st.chat_message("assistant", avatar=_CONTROLLER):
+        if run.plan.fallback_reason:
+            told = "{c} The model that plans gave no plan: {why}."
+            shell.note(fill(told, c=chip("offline plan used", "wait"), why=run.plan.fallback_reason.rstrip(".")))
         shell.html(Markup('<p class="od-said">{}</p>').format(ask_text.summary(run)))
         if run.readings:
             shell.html(readings(run.readings))

@@ -42,12 +42,12 @@ def show(e: Evaluated, odd: Odd) -> None:
     frame = pd.DataFrame([_row(c, by, odd) for c in cells])
     wide = st.column_config.TextColumn
     config = {
-        "Slice shown": wide(width=330),
+        "Slice shown": wide(width=300),
         "Slice asked for": wide(width=330 if any(c.values != c.requested for c in cells) else 110),
         "Dimension": wide(width=150),
         "Value": wide(width=150),
         "Category": wide(width=190),
-        **{k: wide(width=168) for k in ("All scored", "MCQ", "VQA", "Judge")},
+        **{k: wide(width=160) for k in ("All scored", "MCQ", "VQA", "Judge")},
     }
     st.dataframe(frame, hide_index=True, row_height=33, height=37 + 33 * min(len(frame), 14), column_config=config, key=f"conditions_{by}")
     shell.note(
@@ -57,9 +57,10 @@ def show(e: Evaluated, odd: Odd) -> None:
 
 
 def _row(c: Cell, by: str, odd: Odd) -> dict[str, object]:
+    last: dict[str, str] = {}
     if by == "Slice":
         asked = "the same" if c.values == c.requested else slice_in_words(odd, c.requested)
-        name = {"Slice shown": slice_in_words(odd, c.values) if c.values else "not fully known", "Slice asked for": asked}
+        name, last = {"Slice shown": slice_in_words(odd, c.values) if c.values else "not fully known"}, {"Slice asked for": asked}
     elif by == "Value":
         d, v = next(iter(c.values.items()))
         name = {"Dimension": odd.by_name[d].label if d in odd.by_name else plain(d), "Value": plain(v)}
@@ -79,4 +80,5 @@ def _row(c: Cell, by: str, odd: Odd) -> dict[str, object]:
         "Partial": c.partial,
         "Invalid": c.invalid,
         "Made": c.synthetic,
+        **last,
     }
