@@ -76,7 +76,7 @@ def going_on(run_id: str, seen: str) -> None:
     now = ask_runs.live(state.store().runs.get(run_id))
     if not now.busy or ask_plan.stage(now.state) != seen:
         st.rerun()
-    ask_plan.show(now.state, ask_runs.progress(now.saved))
+    ask_plan.show(now.state, ask_runs.progress(now.saved), busy=True)
     word = ask_runs.can_stop(now.state)
     if word and st.button(word, key="pause", help="After what is on its way; what is done is kept"):
         ask_runs.stop(now.saved)

@@ -42,12 +42,13 @@ def arguments(op: str, args: Mapping[str, Any]) -> str:
     return "; ".join(p for p in parts if p)
 
 
-def show(run: RunState | None, progress: tuple[int, int] = (0, 0)) -> None:
+def show(run: RunState | None, progress: tuple[int, int] = (0, 0), busy: bool = False) -> None:
     """The plan in its card.
 
     Args:
         run: The run, None while the question is read.
         progress: Work done and in all of the step that runs, (0, 0) if it does not tell.
+        busy: Whether it really goes on; else a step that was running has stopped.
     """
     shell.section("Plan", "each step can be opened; inputs and outputs are hashed")
     with st.container(border=True, key="plan"):
@@ -56,7 +57,7 @@ def show(run: RunState | None, progress: tuple[int, int] = (0, 0)) -> None:
         elif not run.steps:
             shell.note("There are no steps: the question is asked back.")
         else:
-            shell.html(timeline(run))
+            shell.html(timeline(run, busy))
         done, total = progress
         if total:
             st.progress(min(done / total, 1.0), text=f"{done:,} of {total:,} in this step")
@@ -67,19 +68,22 @@ def stage(run: RunState | None) -> str:
     return "planning" if run is None else f"{run.status} {' '.join(s.status for s in run.steps)}"
 
 
-def timeline(run: RunState) -> Markup:
+def timeline(run: RunState, busy: bool = True) -> Markup:
     """All steps, one below the other."""
-    return Markup('<div class="od-plan">{}</div>').format(join(_step(s, p.reason) for s, p in zip(run.steps, run.plan.steps, strict=True)))
+    steps = (_step(s, p.reason, busy) for s, p in zip(run.steps, run.plan.steps, strict=True))
+    return Markup('<div class="od-plan">{}</div>').format(join(steps))
 
 
-def _step(s: StepState, reason: str) -> Markup:
+def _step(s: StepState, reason: str, busy: bool) -> Markup:
     line = Markup(
         '<details class="od-plan-step {}"><summary><i class="dot"></i>'
         '<div class="what"><b>{}</b> <code>{}</code><p>{}</p><p class="said">{}</p></div>'
         '<div class="rows">{}<p>{}</p></div><div class="sha"><span>in</span> {}<br><span>out</span> {}</div></summary>{}</details>'
     )
     about, said = arguments(s.op, s.args), s.note or ("needs a confirmation" if s.status == "waiting" else "")
-    return line.format(s.status, s.title, s.op, about, said, _rows(s), _when(s), short(s.in_sha), short(s.out_sha), _more(s, reason))
+    stopped = s.status == "running" and not busy
+    kind, when = ("waiting", "stopped") if stopped else (s.status, _when(s))
+    return line.format(kind, s.title, s.op, about, said, _rows(s), when, short(s.in_sha), short(s.out_sha), _more(s, reason))
 
 
 def _rows(s: StepState) -> Text:

@@ -94,6 +94,17 @@ def ask(query: str, table: SavedTable, planned: Planned | None = None, page: str
     open_run(run.id)
 
 
+def to_answer(run: RunState | None) -> int | None:
+    """The step that a yes is about: the one that waits, or the one in which a run was cut off, if it had been confirmed.
+
+    A step is noted as running before it is known whether it must wait, so an evaluation counts as confirmed once it has begun.
+    """
+    at = next((i for i, s in enumerate(run.steps) if s.status in ("waiting", "running")), None) if run is not None else None
+    if run is None or at is None or run.steps[at].status == "waiting" or run.steps[at].op != "evaluate":
+        return at
+    return at if state.store().results.runs([run.id]) else None
+
+
 def go_on(saved: SavedRun, decisions: Mapping[int, Decision] | None = None) -> None:
     """Go on with a run that waits or was interrupted, and draw the page anew."""
     table = table_of(saved)

@@ -13,16 +13,17 @@ def show(now: Live, table: SavedTable) -> None:
         return
     lacks = ask_runs.lacking(now.state) if now.state is not None else None
     if now.error is not None or now.interrupted:
-        answer, at = ask_card.trouble(now.error, now.state is not None), None
+        answer = ask_card.trouble(now.error, now.state is not None)
     elif now.state is not None and lacks:
-        answer, at = ask_card.connect(now.state, lacks), None
+        answer = ask_card.connect(now.state, lacks)
     elif now.state is not None:
-        answer, at = ask_card.show(now.state, ask_runs.evidence(now.state)), now.state.waiting
+        answer = ask_card.show(now.state, ask_runs.evidence(now.state))
     else:
         return
     if answer == "" and now.state is not None:
         ask_card.follow(now.state)
     if answer in ("do", "skip"):
+        at = ask_runs.to_answer(now.state)
         ask_runs.go_on(now.saved, {} if at is None else {at: answer})
     elif answer == "again":
         ask_runs.ask(now.saved.query, table)

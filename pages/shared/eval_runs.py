@@ -165,7 +165,7 @@ def _buttons(x: Line, chosen: str) -> None:
     if x.live is not None and x.stage == "running" and st.button("Pause", key=f"pause-{x.id}", help="After the calls on their way"):
         ask_runs.stop(x.live.saved)
     if x.live is not None and x.stage in ("paused", "interrupted"):
-        at = x.live.state.waiting if x.live.state else None
+        at = ask_runs.to_answer(x.live.state)
         if st.button("Resume", key=f"resume-{x.id}", type="primary", help="What was answered is not asked again"):
             ask_runs.go_on(x.live.saved, {} if at is None else {at: "do"})
     if x.live is not None and st.button("Plan", key=f"plan-{x.id}", help="The question, the plan and its files"):

@@ -214,6 +214,27 @@ def test_a_run_that_was_cut_off_is_offered_to_go_on_and_comes_to_its_end(store, 
     assert "untested slices ranked" in text(app)
 
 
+def test_an_evaluation_that_was_cut_off_goes_on_only_if_it_had_been_confirmed(store, table, vlm):
+    operators.load_demo_datastore(store)
+    app = ask(open_page("controller"), FOGGY, store)
+    state = newest(store)
+    cut = replace(state.with_step(state.waiting, replace(state.steps[state.waiting], status="running")), status="running")
+    Record(store.runs.path(store.runs.get(state.id))).append(rec.EVENTS, {"at": "", "kind": "running", "state": cut.as_dict()})
+    store.runs.note(state.id, "running", cut.as_dict())
+    app.run()
+    press(app, "Go on")
+    settle(app, store)
+    assert (newest(store).status, vlm.asked) == ("waiting", [])  # it was cut off before anybody had confirmed it
+    store.results.begin(state.id, table.model, "", {}, "")
+    Record(store.runs.path(store.runs.get(state.id))).append(rec.EVENTS, {"at": "", "kind": "running", "state": cut.as_dict()})
+    store.runs.note(state.id, "running", cut.as_dict())
+    app.run()
+    press(app, "Go on")
+    settle(app, store)
+    assert newest(store).status == "done"
+    assert vlm.asked
+
+
 def test_without_a_model_the_samples_are_found_and_the_page_says_what_is_missing(store, table):
     operators.load_demo_datastore(store)
     app = ask(open_page("controller"), FOGGY, store)

@@ -116,6 +116,13 @@ def test_the_timeline_shows_every_step_with_arguments_rows_and_hashes():
     assert text.count('class="od-plan-step waiting"') == 1
 
 
+def test_a_step_that_was_cut_off_does_not_look_as_if_it_ran():
+    run = RUN.with_step(4, replace(RUN.steps[4], status="running"))
+    assert 'class="od-plan-step running"' in ask_plan.timeline(run)
+    assert 'class="od-plan-step running"' not in ask_plan.timeline(run, busy=False)
+    assert "stopped" in ask_plan.timeline(run, busy=False)
+
+
 def test_the_card_tells_calls_tokens_and_cost():
     s = RUN.steps[4]
     assert (ask_card.title(s), ask_card.verb(s)) == ("Evaluate 9 samples?", "Evaluate 9 samples")
