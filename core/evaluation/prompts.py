@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,8 +26,10 @@ MAX_RESPONSE = 8_000
 
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _ROLES = re.compile(
-    r"<\|[^<>|]{0,40}\|>|</?(?:s|sys|inst|system|assistant|user|human|tool|start_of_turn|end_of_turn)>|<<\s*/?\s*SYS\s*>>|\[/?\s*INST\s*\]"
-    r"|^[ \t]*(?:#{1,6}[ \t]*)?(?:system|assistant|user|human|judge|developer|instruction)s?[ \t]*:",
+    r"[<＜]\s?[|｜][^<>|＜＞｜]{0,60}[|｜]\s?[>＞]"
+    r"|[<＜]/?(?:s|sys|inst|system|assistant|user|human|model|tool|bos|eos|unused\d{1,4}|(?:start|end)_of_turn)[>＞]"
+    r"|<<\s*/?\s*SYS\s*>>|\[/?\s*INST\s*\]"
+    r"|^[ \t>*_#]*(?:system|assistant|user|human|judge|developer|instruction)s?[ \t*_]*[:：][ \t*_]*",
     re.I | re.M,
 )
 """Marks by which chat templates tell who speaks."""
@@ -162,7 +165,8 @@ def listed(options: Sequence[str]) -> str:
 
 def harmless(response: str) -> str:
     """An answer as the judge may see it: without reasoning and without marks by which a chat template tells who speaks."""
-    text = without_reasoning(response)[-MAX_RESPONSE:]
+    text = "\n".join(without_reasoning(response)[-MAX_RESPONSE:].splitlines())  # other ends of lines than \n hide a role as well
+    text = "".join(c for c in text if unicodedata.category(c) != "Cf")  # so do signs without a width
     while (stripped := _ROLES.sub("", text)) != text:  # what is left after one mark was cut out may be another
         text = stripped
     return text.strip().encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be sent
