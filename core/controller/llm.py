@@ -288,11 +288,12 @@ def _by_plan(job: _Job) -> _Draft:
     talk, prompts = job.talk, job.prompts
     system = prompts.system(job.odd, mode="plan", vocabulary=True)
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}, {"role": "user", "content": prompts.question(job.query)}]
-    schema = ("plan", plan_schema(job.odd))
+    bounded = talk.client.profile.bounds
     talk.begin()
     wrong: list[Problem] = []
     for attempt in range(talk.budget.repairs + 1):
-        reply = talk.ask(messages, "plan", schema=schema)
+        reply = talk.ask(messages, "plan", schema=("plan", plan_schema(job.odd, bounded)))
+        bounded = bounded or reply.cut
         value = arguments(reply.text)[1] if reply.text.strip() else None  # also encoded twice, as some servers send JSON
         if value is not None and "steps" not in value:  # wrapped once more, such as {"plan": {...}}
             value = next((v for v in value.values() if isinstance(v, dict) and "steps" in v), value)
@@ -302,10 +303,15 @@ def _by_plan(job: _Job) -> _Draft:
             draft, wrong = _read(job, value, last=attempt == talk.budget.repairs)
             if draft is not None:
                 talk.verdict(wrong)
+                if bounded != talk.client.profile.bounds:  # it helped
+                    talk.client.adopt(replace(talk.client.profile, bounds=bounded))
                 return draft
         talk.verdict(["cut off", *map(str, wrong)] if reply.cut else wrong)
         mend = prompts.text("cut") if reply.cut else prompts.text("mend", problems=json.dumps([str(p) for p in wrong], ensure_ascii=False))
-        messages += [{"role": "assistant", "content": reply.text[:4_000] or "(nothing)"}, {"role": "user", "content": mend}]
+        messages += [
+            {"role": "assistant", "content": reply.text[: 400 if reply.cut else 4_000] or "(nothing)"},
+            {"role": "user", "content": mend},
+        ]
     raise GiveUpError(f"The model's plan could not be used: {_first(wrong)}")
 
 

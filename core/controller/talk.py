@@ -12,7 +12,7 @@ from core.llm import Ask, Client, ModelError, Reply, Retry, Usage, with_retries
 from core.llm.parsing import clean
 
 TOKENS = 1_200
-"""Limit of an answer; four times as many after one that was cut off, for models that reason at length first."""
+"""Limit of an answer; four times as many after one that was cut off while it still reasoned."""
 MOST_TOKENS = 8_192
 
 
@@ -90,7 +90,8 @@ class Talk:
                 entry["waits"] = waits
         self._sent = len(messages)
         self.usage += reply.usage
-        self._limit = min(4 * self._limit, MOST_TOKENS) if reply.cut else self._limit
+        if reply.cut and (reply.reasoning or not reply.text):  # else it is no lack of room, but an answer without an end
+            self._limit = min(4 * self._limit, MOST_TOKENS)
         entry |= {
             "answer": reply.raw,
             "usage": asdict(reply.usage),

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from core.controller.plan import AcquireSource, Op, Step, Values
+from core.controller.plan import MAX_STEPS, AcquireSource, Op, Step, Values
 from core.errors import Problem
 from core.odd import Odd
 
@@ -50,13 +50,32 @@ def tool_definitions(odd: Odd) -> list[dict[str, Any]]:
     return [*made, _tool(DONE, "The plan is complete, or nothing can be planned.", _closing())]
 
 
-def plan_schema(odd: Odd) -> dict[str, Any]:
-    """JSON schema of a whole plan; a step has the arguments of all operators, null or empty where they do not apply."""
+def plan_schema(odd: Odd, bounded: bool = False) -> dict[str, Any]:
+    """JSON schema of a whole plan; a step has the arguments of all operators, null or empty where they do not apply.
+
+    Args:
+        odd: Declares the values.
+        bounded: Whether lengths of lists and texts are limited, for models that never come to an end. Not all strict servers take it.
+    """
     ops = [op for op in OPS if op != "out_of_odd" or _texts(odd, "extended")]
     names = ("extend", "where", "top", "source", "per_slice", "reason")
     step = {"op": {"type": "string", "enum": ops}} | {f: _field(f, "out_of_odd", odd) for f in names}
     step["source"] = {"type": ["string", "null"], "enum": [*get_args(AcquireSource), None]}
-    return _object({"steps": {"type": "array", "items": _object(step)}, **_closing()})
+    whole = _object({"steps": {"type": "array", "items": _object(step)}, **_closing()})
+    return _bounded(whole, MAX_STEPS) if bounded else whole
+
+
+def _bounded(schema: dict[str, Any], items: int = 6) -> dict[str, Any]:
+    """The schema with short lists and texts."""
+    made = dict(schema)
+    kind = made["type"]
+    if "properties" in made:
+        made["properties"] = {k: _bounded(v, MAX_STEPS if k == "steps" else 6) for k, v in made["properties"].items()}
+    elif kind == "array":
+        made |= {"items": _bounded(made["items"]), "maxItems": items}
+    elif "string" in kind and "enum" not in made:
+        made["maxLength"] = 120
+    return made
 
 
 def read_step(op: str, arguments: Mapping[str, Any], odd: Odd) -> tuple[Step | None, list[Problem]]:
@@ -124,7 +143,10 @@ def read_plan(value: Mapping[str, Any], odd: Odd) -> tuple[list[Step], list[Prob
         if not isinstance(entry, Mapping):
             found.append(Problem(None, place, _short(entry), "an object with op and its arguments"))
             continue
-        step, wrong = read_step(str(entry.get("op", "")), entry, odd)
+        op = str(entry.get("op", ""))
+        # The schema of a plan demands every field of every step: what says nothing about this one is filled in at will by weak models.
+        idle = {"top", "source", "per_slice"} - set(FIELDS.get(op, ()))
+        step, wrong = read_step(op, {k: v for k, v in entry.items() if k not in idle}, odd)
         found += [Problem(None, f"{place}.{p.column}", p.got, p.allowed, p.suggestion, p.kind) for p in wrong]
         if step:
             steps.append(step)

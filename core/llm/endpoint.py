@@ -46,6 +46,7 @@ class Profile:
         system: Whether it takes a system message; else it stands in the first message of the user.
         stream_usage: Whether a stream may be asked to tell its usage.
         image_format: Whether the images endpoint may be asked for base64.
+        bounds: Whether schemas limit the lengths of lists and texts, for models that come to no end without.
         image_hosts: Hosts beside its own from which images may be fetched that it answers with an address for.
     """
 
@@ -64,6 +65,7 @@ class Profile:
     stream_usage: bool = True
     image_format: bool = True
     image_hosts: tuple[str, ...] = ()
+    bounds: bool = False
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,11 @@ def prompt_tokens(characters: int, images: int) -> int:
     return -(-characters // CHARACTERS_PER_TOKEN) + images * IMAGE_TOKENS
 
 
+def size_of(text: str) -> int:
+    """Length of a text as its number of tokens goes by it: characters beyond ASCII count fourfold, for many are a token each."""
+    return len(text) if text.isascii() else sum(1 if c < "\x80" else CHARACTERS_PER_TOKEN for c in text)
+
+
 def _size(ask: Ask) -> tuple[int, int]:
     """Characters and images of a request."""
     characters = images = 0
@@ -230,5 +235,5 @@ def _size(ask: Ask) -> tuple[int, int]:
         parts: Sequence[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for part in parts:
             images += part.get("type") == "image_url"
-            characters += len(part.get("text", ""))
+            characters += size_of(part.get("text", ""))
     return characters, images

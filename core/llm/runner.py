@@ -120,11 +120,18 @@ class Runner:
         """The lane of an endpoint; one model at one address has one lane, whatever it is used for.
 
         Raises:
-            InputError: The cost is capped, and the endpoint has no price.
+            InputError: The cost is capped, and the endpoint has no price, or one in another currency than a lane before it.
         """
         if self.limits.max_cost is not None and endpoint.price is None:
             raise InputError(
                 f"The cost is capped, but the connection of {endpoint.name} has no price. Name the price, or cap calls or tokens."
+            )
+        prices = {x.endpoint.price.currency for x in self._lanes.values() if x.endpoint.price is not None}
+        if self.limits.max_cost is not None and endpoint.price is not None and prices - {endpoint.price.currency}:
+            others = ", ".join(sorted(c or "no currency" for c in prices))
+            raise InputError(
+                f"The cost is capped, but the price of {endpoint.name} is in {endpoint.price.currency or 'no currency'}, another in "
+                f"{others}; they cannot be added up. Name both in one currency, or cap calls or tokens."
             )
         key = (endpoint.base_url, endpoint.model, endpoint.key)
         if key not in self._lanes:

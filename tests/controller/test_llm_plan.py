@@ -263,11 +263,24 @@ def test_a_plan_is_read_through_what_stands_around_it(stub_llm, answer):
     assert (steps(planned), len(planned.calls)) == ([InOdd(where={"time": ["night"]})], 1)
 
 
-def test_an_answer_that_was_cut_off_gets_more_room(stub_llm):
-    planned = plan(stub_llm, [text('{"steps": [{"op": "in', finish="length"), as_json({"op": "triage"})], profile=PLAN)
+def test_a_model_that_was_cut_off_while_it_reasoned_gets_more_room(stub_llm):
+    planned = plan(stub_llm, [text("<think>Well, let me see", finish="length"), as_json({"op": "triage"})], profile=PLAN)
     assert steps(planned) == [Triage()]
     assert [r.body["max_tokens"] for r in stub_llm.asked] == [1_200, 4_800]
     assert verdicts(planned)[0][0] == "cut off"
+
+
+def test_an_answer_without_an_end_is_asked_for_again_within_bounds(stub_llm):
+    told = []
+    stub_llm.script = [text('{"steps": [{"op": "in', finish="length"), as_json({"op": "triage"}), as_json({"op": "triage"})]
+    with Client(stub_llm.endpoint(profile=PLAN), told.append) as client:
+        assert [steps(plan_llm(GAPS, ODD, client, observe=str)) for _ in range(2)] == [[Triage()]] * 2
+    assert [p.bounds for p in told] == [True]
+    assert [r.body["max_tokens"] for r in stub_llm.asked] == [1_200] * 3
+    schemas = [r.body["response_format"]["json_schema"]["schema"]["properties"] for r in stub_llm.asked]
+    assert [s["steps"].get("maxItems") for s in schemas] == [None, 8, 8]
+    step = schemas[1]["steps"]["items"]["properties"]
+    assert (step["where"]["maxItems"], step["reason"]["maxLength"], schemas[1]["clarify"]["maxLength"]) == (6, 120, 120)
 
 
 def test_more_than_eight_steps_end_in_the_offline_plan(stub_llm):

@@ -122,6 +122,12 @@ def test_arguments_that_do_not_fit_are_named(op, given_arguments, column):
     assert (step, [p.column for p in found]) == (None, [column])
 
 
+def test_fields_that_a_plan_must_have_but_a_step_does_not_need_are_passed_over():
+    filled = {"op": "triage", "where": [], "extend": [], "top": 15, "source": "synthesis", "per_slice": 1, "reason": ""}
+    assert read_plan({"steps": [filled]}, ODD) == ([Triage()], [])
+    assert [p.column for p in read_plan({"steps": [filled | {"extend": ["time=dusk"]}]}, ODD)[1]] == ["steps[0].extend"]
+
+
 def test_everything_wrong_with_a_plan_is_named_with_its_place():
     steps, found = read_plan({"steps": [{"op": "in_odd"}, {"op": "in_odd", "score": 1, "top": True}, 7, {"op": "drop"}]}, ODD)
     assert steps == [InOdd()]
