@@ -12,9 +12,10 @@ import numpy as np
 from core.acquisition.agreement import Agreement, Precision, agreement, precision
 from core.acquisition.candidates import Candidate, Flag
 from core.acquisition.fidelity import Tag, fidelity, verdict_of
+from core.acquisition.normalise import CATEGORY
 from core.digest import sha256_json
 from core.odd import Odd
-from core.storage import ANSWERS, QUESTION_ANSWER, Answer, QueueItem, Statement
+from core.storage import ANSWERS, QUESTION_ANSWER, Answer, QueueItem, Statement, asked_key
 
 SAMPLE = 100
 """Size of the sample in the paper (SliceNav, appendix D)."""
@@ -122,28 +123,31 @@ def report(items: Sequence[QueueItem], answers: Answers, odd: Odd, *, repeats: i
         odd: Gives the order of the attributes.
         repeats: Resamples of the bootstrap.
     """
+    media = {s: x.media for x in items for s in x.statements}
     by_attribute: dict[str, list[Statement]] = {name: [] for name in (*odd.names, QUESTION_ANSWER)}
     every: list[Statement] = []
-    for s in dict.fromkeys(s for x in items for s in x.statements):
+    for s in media:
         by_attribute.setdefault(s.attribute, []).append(s)
         every.append(s)
     people = Counter(who for s in every for who in answers.get(s, ()))
     done = sum(1 for x in items if any(all(who in answers.get(s, ()) for s in x.statements) for who in people))
-    attributes = [_attribute(name, found, answers, repeats) for name, found in by_attribute.items() if found]
+    attributes = [_attribute(name, found, media, answers, repeats) for name, found in by_attribute.items() if found]
     return VerificationReport(
         people=dict(sorted(people.items())),
         items=len(items),
         statements=len(every),
         done=done,
-        pooled=_attribute("", every, answers, repeats),
+        pooled=_attribute("", every, media, answers, repeats),
         attributes=tuple(attributes),
     )
 
 
-def _attribute(name: str, statements: Sequence[Statement], answers: Answers, repeats: int) -> AttributeReport:
+def _attribute(
+    name: str, statements: Sequence[Statement], about: Mapping[Statement, str], answers: Answers, repeats: int
+) -> AttributeReport:
     rows = [Counter(answers.get(s, {}).values()) for s in statements]
     table = np.array([[row[a] for a in ANSWERS] for row in rows], dtype=np.int64).reshape(-1, len(ANSWERS))
-    media = [s.media for s in statements]
+    media = [about[s] for s in statements]
     return AttributeReport(
         attribute=name,
         asked=len(statements),
@@ -166,6 +170,11 @@ def media_of(candidate: Candidate) -> str:
     return media_key(candidate.media_sha256, candidate.path, candidate.id)
 
 
+def question_of(candidate: Candidate) -> str:
+    """What stands for the question of a candidate in statements on its category."""
+    return asked_key(media_of(candidate), candidate.question if candidate.source == "datastore" else "")
+
+
 def media_key(sha256: str, path: str, otherwise: str) -> str:
     """What stands for media: the content hash; where that is not known, a digest of the path, or of something else."""
     return sha256 or (sha256_json(["path", path]) if path else sha256_json(["id", otherwise]))
@@ -177,20 +186,29 @@ def confirmed(
     """Candidates with what people and taggers said of them since.
 
     A person's word beats a tagger's, and both beat what the manifest or the request said: Yes to a value makes it the tag, No to
-    it takes it away and, where it was asked for, makes the dimension a mismatch. A tie, Unsure and silence change nothing.
+    it takes it away and, where it was asked for, makes the dimension a mismatch; No to a value that nobody claimed settles nothing.
+    A tie, Unsure and silence change nothing.
     A tagger settles only what was missing or ambiguous, such as what an image was meant to show when it was made.
 
     Args:
         candidates: To be looked at again.
         odd: Grades the tags.
         answers: Answers that count, about anything said of their media.
-        tagged: Tags that a model gave since, per media and dimension.
+        tagged: Tags that a model gave since, per media and dimension; the category of a question under `question_of`.
     """
     by_media: dict[str, list[tuple[Statement, Opinion]]] = {}
     for s, by in answers.items():
         if (said := opinion(list(by.values()))) != "open":
             by_media.setdefault(s.media, []).append((s, said))
-    return tuple(_confirmed(c, odd, by_media.get(media_of(c), []), (tagged or {}).get(media_of(c), {})) for c in candidates)
+    out = []
+    for c in candidates:
+        media, question = media_of(c), question_of(c)
+        heard = [x for x in by_media.get(media, []) if x[0].attribute != CATEGORY]
+        heard += [x for x in by_media.get(question, []) if x[0].attribute == CATEGORY]
+        tags = {d: t for d, t in (tagged or {}).get(media, {}).items() if d != CATEGORY}
+        tags |= {d: t for d, t in (tagged or {}).get(question, {}).items() if d == CATEGORY}
+        out.append(_confirmed(c, odd, heard, tags))
+    return tuple(out)
 
 
 def _confirmed(c: Candidate, odd: Odd, said: Sequence[tuple[Statement, Opinion]], tagged: Mapping[str, Tag]) -> Candidate:
@@ -200,15 +218,18 @@ def _confirmed(c: Candidate, odd: Odd, said: Sequence[tuple[Statement, Opinion]]
         if d in c.requested and tag is not None and c.fidelity.get(d) in ("missing", "ambiguous"):
             tags[d], how[d] = tag, "tagger"
     refused: set[str] = set()
-    for d in dict.fromkeys(s.attribute for s, _ in said if s.attribute in odd.by_name):
+    for d in dict.fromkeys(s.attribute for s, _ in said if s.attribute in c.requested):
         right = [s.value for s, opinion in said if s.attribute == d and opinion == "yes"]
         wrong = {s.value for s, opinion in said if s.attribute == d and opinion == "no"}
+        known = _several(tags.get(d))
         if right:
             tags[d], how[d] = right[0] if len(right) == 1 else tuple(right), "people"
-        elif wrong:
-            left = tuple(v for v in _several(tags.get(d)) if v not in wrong)
+        elif wrong & set(known):
+            left = tuple(v for v in known if v not in wrong)
             tags[d], how[d] = left[0] if len(left) == 1 else left or None, "people"
-            refused |= {d} & {d for v in wrong if c.requested.get(d) == v}
+        if c.requested.get(d) in wrong - set(right):  # whatever else it shows, such as the parent of what was asked for
+            refused.add(d)
+            how[d] = "people"
     if not how:
         return c
     graded: dict[str, Flag] = fidelity(odd, c.requested, tags)

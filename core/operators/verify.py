@@ -10,6 +10,7 @@ from typing import Any
 
 from core.acquisition.candidates import Candidate
 from core.acquisition.fidelity import Tag
+from core.acquisition.normalise import CATEGORY
 from core.acquisition.tagging import Said
 from core.acquisition.verification import (
     SAMPLE,
@@ -18,6 +19,7 @@ from core.acquisition.verification import (
     confirmed,
     coverage_of,
     media_of,
+    question_of,
     report,
     stratified,
 )
@@ -25,7 +27,7 @@ from core.errors import InputError, Problem
 from core.evaluation.images import read_image, sha_of
 from core.odd import Odd
 from core.operators.tag import TagResult
-from core.storage import QUESTION_ANSWER, Answer, QueueItem, SavedQueue, Statement, Store, TagRecord, Written
+from core.storage import QUESTION_ANSWER, Answer, QueueItem, SavedQueue, Statement, Store, TagRecord, Written, asked_key
 
 Source = TagResult | Sequence[Candidate] | Sequence[QueueItem]
 
@@ -135,10 +137,11 @@ def confirm(
     known = {**(_single(target.tags) if isinstance(target, Candidate) else {}), **(values or {})}
     asked = target.requested if isinstance(target, Candidate) else {}
     media = media_of(target) if isinstance(target, Candidate) else target
+    asked_of = question_of(target) if isinstance(target, Candidate) else target
     about = {d: known.get(d) or asked.get(d, "") for d in answers}
     if unclear := [Problem(None, d, str(answers[d]), "a dimension with a value to judge") for d, v in about.items() if not v]:
         raise InputError("It is not clear which value an answer is about; nothing was written.", unclear)
-    given = {Statement(media, d, about[d]): a for d, a in answers.items()}
+    given = {Statement(asked_of if d == CATEGORY else media, d, about[d]): a for d, a in answers.items()}
     return store.verification.answer(given, who, queue_id=queue_id, seen=seen)
 
 
@@ -155,16 +158,21 @@ def apply_confirmations(store: Store, candidates: Sequence[Candidate], odd: Odd,
         least: Confidence below which a tagger settles nothing.
     """
     media = {media_of(c) for c in candidates}
-    return confirmed(candidates, odd, store.verification.about(media), tags_about(store, media, least))
+    heard = store.verification.about(media | {question_of(c) for c in candidates})
+    return confirmed(candidates, odd, heard, tags_about(store, media, least))
 
 
 def tags_about(store: Store, media: Iterable[str], least: float = 0.0) -> dict[str, dict[str, Tag]]:
-    """The newest tag of each dimension that a model gave to some media; what it gave no tag is left out."""
+    """The newest tag of each dimension that a model gave to some media, under `asked_key` that of a question about them.
+
+    What it gave no tag is left out.
+    """
     out: dict[str, dict[str, Tag]] = {}
     for r in store.media_tags.about(list(media)):  # the oldest first
+        about = asked_key(r.media, r.content.get("question", ""))
         for d, said in said_of(r).items():
             if said.tag is not None:
-                out.setdefault(r.media, {})[d] = said.at_least(least).tag
+                out.setdefault(about, {})[d] = said.at_least(least).tag
     return out
 
 

@@ -112,4 +112,6 @@ def _candidate(item: Item, odd: Odd) -> Candidate:
         verdict=verdict_of(flags),
         matches=sum(f == "match" for f in flags.values()),
         media_sha256=item.image_sha256[0] if len(item.image_sha256) == 1 else "",
+        question=item.question,
+        options=item.options,
     )

@@ -20,6 +20,7 @@ from core.storage.verification_records import (
     Statement,
     TagRecord,
     Written,
+    asked_key,
 )
 
 __all__ = [
@@ -50,5 +51,6 @@ __all__ = [
     "TagRecord",
     "Upload",
     "Written",
+    "asked_key",
     "open_store",
 ]

@@ -13,6 +13,8 @@ Answer = Literal["yes", "no", "unsure"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 """To the question whether a value is right for an image or clip."""
 
+CATEGORY = "question_category"
+"""The dimension that is about a question, not about media."""
 QUESTION_ANSWER = "question_answer"
 """Attribute of the statement that question and answer fit the media; its value is the digest of both."""
 
@@ -22,7 +24,7 @@ class Statement:
     """Something that may be true of media: a value of an attribute.
 
     Attributes:
-        media: Content hash, or what stands for it.
+        media: Content hash, or what stands for it; of the category of a question what stands for both, see `asked_key`.
         attribute: A dimension, or `QUESTION_ANSWER`.
         value: Its value.
     """
@@ -35,6 +37,11 @@ class Statement:
     def key(self) -> str:
         """Digest under which its answers are found."""
         return sha256_json([self.media, self.attribute, self.value])
+
+
+def asked_key(media: str, question: str) -> str:
+    """What stands for a question about media, so that what is said of its category says nothing of another question's."""
+    return sha256_json([media, question]) if question else media
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,8 @@ class QueueItem:
     @property
     def statements(self) -> tuple[Statement, ...]:
         """What is asked about it, question and answer last."""
-        out = [Statement(self.media, d, v) for d, v in self.tags.items()]
+        asked = asked_key(self.media, self.question)
+        out = [Statement(asked if d == CATEGORY else self.media, d, v) for d, v in self.tags.items()]
         if self.question:
             out.append(Statement(self.media, QUESTION_ANSWER, sha256_json([self.question, list(self.options), self.answer])))
         return tuple(out)

@@ -188,7 +188,7 @@ def test_a_manifest_keeps_what_it_says_and_gets_what_it_lacks(store, manifest, t
         media = read_media(manifest, ODD)
         found = tag(store, media, ODD, stub.endpoint())
         sorted_ = [r for r in stub.asked if "<<<" in r.last]
-        assert [("What is next?\nOptions: go | stop" in r.last) for r in sorted(sorted_, key=lambda r: "next" not in r.last)] == [
+        assert [("What is next?\nOptions: go | stop" in r.last) for r in sorted(sorted_, key=lambda r: "What is next?" not in r.last)] == [
             True,
             False,
         ]

@@ -16,13 +16,16 @@ from core import operators
 from core.acquisition.candidates import Candidate
 from core.acquisition.fidelity import fidelity, verdict_of
 from core.acquisition.synthesis import synthesize
+from core.acquisition.tagging import Said
 from core.acquisition.verification import confirmed, coverage_of, media_of, opinion, report, stratified
 from core.errors import InputError
 from core.llm import Client
 from core.odd import load_yaml
+from core.operators import load_odd
 from core.operators.tag import tag
+from core.operators.verify import apply_confirmations, confirm, queue_items
 from core.settings import Settings
-from core.storage import QUESTION_ANSWER, QueueItem, Statement, Store, open_store
+from core.storage import QUESTION_ANSWER, QueueItem, Statement, Store, TagRecord, open_store
 from tests.stub_llm import StubServer, image, png
 
 ODD = load_yaml("""
@@ -159,6 +162,7 @@ def candidate(requested, tags, **more) -> Candidate:
 
 
 ASKED = {"time": "night", "weather": "rain"}
+NO = {"A": "no"}
 
 
 def said(**answers):
@@ -179,6 +183,14 @@ def said(**answers):
         ({"time": ("day", "night"), "weather": "rain"}, {"time__day": {"A": "no"}}, ("match", "match"), "valid", "night"),
         ({"time": None, "weather": "rain"}, {"time__day": {"A": "yes"}}, ("mismatch", "match"), "invalid", "day"),
         ({"time": None, "weather": "rain"}, {"time__dusk": {"A": "yes"}}, ("ambiguous", "match"), "partial", "dusk"),
+        # The parent of what was asked for is right, and what was asked for is not.
+        (
+            {"time": None, "weather": "rain"},
+            {"time__dusk": {"A": "yes"}, "time__night": {"A": "no"}},
+            ("mismatch", "match"),
+            "invalid",
+            "dusk",
+        ),
     ],
 )
 def test_what_people_say_counts(tags, answers, flags, verdict, known):
@@ -205,6 +217,47 @@ def test_nothing_said_changes_nothing():
     assert confirmed([one], ODD, {}) == (one,)
     assert confirmed([one], ODD, {Statement("other", "time", "night"): {"A": "yes"}}) == (one,)
     assert confirmed([], ODD, {}) == ()
+
+
+@pytest.mark.parametrize("tag", [None, ("night",), "night", ("night", "dusk")])
+def test_a_no_to_what_nobody_claimed_settles_nothing(tag):
+    one = candidate(ASKED, {"time": tag, "weather": "rain"})
+    assert confirmed([one], ODD, said(time__day={"A": "no"})) == (one,)
+
+
+def test_what_is_said_of_dimensions_that_were_not_asked_for_stays_out():
+    one = candidate({"time": "night"}, {"time": "night"})
+    assert confirmed([one], ODD, said(weather__fog={"A": "yes"}, weather__rain={"A": "yes"})) == (one,)
+    assert one.realised == {"time": "night"}
+
+
+def test_the_category_of_one_question_says_nothing_of_another_about_the_same_image(store):
+    odd = load_odd("driving")
+    asked = {"time": "night", "question_category": "hazard_assessment"}
+
+    def of(question, tag):
+        tags = {"time": "night", "question_category": tag}
+        flags = fidelity(odd, asked, tags)
+        more = {"question": question, "qa_origin": "dataset", "media_sha256": "m"}
+        return Candidate(question, "datastore", "x.png", asked, tags, flags, verdict_of(flags), 0, **more)
+
+    first, second, right = of("What is dangerous?", None), of("Where to go?", None), of("Where to stop?", "hazard_assessment")
+    both = [first, second, right]
+    confirm(store, first, {"question_category": "yes"}, "Ada")
+    confirm(store, right, {"question_category": "yes"}, "Ada")
+    assert [c.verdict for c in apply_confirmations(store, both, odd)] == ["valid", "partial", "valid"]
+    confirm(store, second, {"question_category": "no"}, "Ada")
+    assert [c.verdict for c in apply_confirmations(store, both, odd)] == ["valid", "invalid", "valid"]
+    said_ = Said("ego_action_reasoning", "read").as_dict()
+    content = {"kind": "question", "paths": ["x.png"], "tags": {"question_category": said_}, "question": "Why?", "options": []}
+    store.media_tags.add([TagRecord("k", "m", odd.hash, "M", "p", content)], odd)
+    assert [c.verdict for c in apply_confirmations(store, [of("Why?", None), of("How?", None)], odd)] == ["invalid", "partial"]
+    # A queue asks about each question by itself, and the answers come back to the samples of that question.
+    items = queue_items([of("Why?", "hazard_assessment"), of("How?", "hazard_assessment")])
+    assert len({s for x in items for s in x.statements if s.attribute == "question_category"}) == 2
+    assert {s.media for x in items for s in x.statements if s.attribute == "time"} == {"m"}
+    found = report(items, {s: {"A": "yes", "B": "yes"} for x in items for s in x.statements}, odd, repeats=10)
+    assert (found.pooled.agreement.questions, found.pooled.agreement.groups) == (5, 1)
 
 
 def test_candidates_without_a_hash_are_told_apart_by_their_path():
