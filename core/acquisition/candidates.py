@@ -36,6 +36,7 @@ class Candidate:
         similarity: Cosine of caption and slice, None if not computed.
         made_by: Prompt, seed and model of a synthetic one.
         confirmed: Who settled a dimension since it was found or made: "people" or "tagger".
+        synthetic: Whether the media are made up: made for this slice, or said to be so by the manifest.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Candidate:
     similarity: float | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict)
     confirmed: Mapping[str, str] = field(default_factory=dict)
+    synthetic: bool = False
 
     @property
     def realised(self) -> dict[str, str] | None:

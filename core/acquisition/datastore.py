@@ -210,6 +210,18 @@ class Datastore:
         finally:
             cursor.close()
 
+    def check(self) -> None:
+        """Looks whether the files beside the tags can be read: the first and the last row, and the vectors.
+
+        Raises:
+            InputError: They are damaged.
+        """
+        self.fetch(sorted({0, len(self) - 1}))
+        try:
+            _ = self.captions
+        except (OSError, ValueError, KeyError, pa.ArrowException) as e:
+            raise InputError(f'The vectors of the datastore "{self.name}" cannot be read ({e}). Import its manifest again.') from e
+
     def fetch(self, rows: Sequence[int]) -> list[Row]:
         """These rows, in the order given.
 

@@ -124,14 +124,19 @@ def _nested_parquet(data: Payload) -> Iterator[tuple[str, Any]] | None:
 def _flat(records: Iterator[tuple[str, Any]]) -> tuple[RawTable, list[str]]:
     builders: dict[str, ColumnBuilder] = {}
     broken: list[Problem] = []
-    total = rows = 0
+    total = rows = twice = 0
     for text, value in records:
         total += 1
         if not isinstance(value, dict):
             shown = text or json.dumps(value, default=str)
             broken.append(broken_row(total, shown, "no JSON object", 'an object such as {"path": "a.jpg", "time": "night"}'))
             continue
+        cells: dict[str, str | None] = {}
         for key, cell in _cells("", value):
+            if key in cells:  # {"a.b": 1, "a": {"b": 2}} names one column twice
+                twice += 1
+                continue
+            cells[key] = cell
             if (builder := builders.get(key)) is None:
                 builder = builders[key] = ColumnBuilder(rows)
             builder.put(rows, cell)
@@ -143,6 +148,8 @@ def _flat(records: Iterator[tuple[str, Any]]) -> tuple[RawTable, list[str]]:
     for builder in builders.values():
         builder.pad(rows)
     fields, notes = clean_header(list(builders))
+    if twice:
+        notes.append(f"{twice:,} cells have the name of another one of the same record, written with dots; the first one counts.")
     columns = {f: b.build() for f, b in zip(fields, builders.values(), strict=True)}
     return RawTable(rows, columns, numbers_without(total, broken), tuple(broken)), notes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -41,12 +42,15 @@ def locate(store: Datastore, row: Row) -> Located:
     root = store.root.resolve() if store.root is not None else Path()
     files = [store.media(n) for n in names]
     there = [f for f in files if f is not None]
-    clip = len(names) == 1 and len(there) == 1 and there[0].is_dir()
-    files = [Path(f) for f in frames_of(there[0])] if clip else spread(files, FRAMES)
-    found = [f for f in files if f is not None and f.is_file() and f.resolve().is_relative_to(root)]
+    clip = len(names) == 1 and len(there) == 1 and os.path.isdir(there[0])  # os.path: a name that no disk can hold is not there
+    try:
+        files = [Path(f) for f in frames_of(there[0])] if clip else spread(files, FRAMES)
+        found = [f for f in files if f is not None and os.path.isfile(f) and f.resolve().is_relative_to(root)]
+        shas = tuple(_sha256(f) for f in found)
+    except OSError:  # there, but not to be read
+        found = []
     if not found or len(found) < len(files):
         return Located(row.path, sha256=row.sha256, flaw="no_media")
-    shas = tuple(_sha256(f) for f in found)
     sha = shas[0] if len(shas) == 1 else identity(shas)
     if row.sha256 and len(names) == 1 and not clip and sha != row.sha256:
         return Located(row.path, sha256=row.sha256, flaw="media_changed")

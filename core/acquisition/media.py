@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -184,10 +185,10 @@ def _paths(named: str, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...], 
         return (), (), "name an address, not a file"
     found = [folder / n for n in names]
     places = tuple(map(str, found))
-    if len(found) == 1 and found[0].is_dir():
+    if len(found) == 1 and os.path.isdir(found[0]):  # os.path: a name that no disk can hold is not there
         frames = frames_of(found[0])
         return places, frames, "" if frames else "name a folder without images"
-    if not all(p.is_file() for p in found):
+    if not all(os.path.isfile(p) for p in found):
         return (), (), "name a file that is not there"
     if not all(_is_image(p) for p in found):
         return (), (), "name a file that is no image"
@@ -205,7 +206,7 @@ def _list(text: str) -> tuple[str, ...]:
 
 
 def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES and path.is_file()
+    return path.suffix.lower() in SUFFIXES and os.path.isfile(path)
 
 
 def _natural(path: Path) -> list[tuple[int, int, str]]:

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from core.acquisition.importers import Records
 from core.acquisition.manifest import ManifestPlan, ManifestReport, Rejected
-from core.acquisition.read_tags import Tags, read_tags, tag_text
+from core.acquisition.read_tags import MISSING_WORDS, Tags, read_tags, tag_text
 from core.acquisition.tag_rules import RulesDoc
-from core.digest import sha256_bytes
+from core.digest import sha256_json
 from core.errors import InputError, Problem
 from core.odd import Odd
 from core.seed_table.raw import RawColumn
@@ -25,6 +25,9 @@ from core.seed_table.values import normal
 
 CATEGORY = "question_category"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SYNTHETIC = ("true", "1", "1.0", "yes", "y", "t", "synthetic", "synthesised", "synthesized", "generated", "simulated", "rendered", "drawn")
+NOT_SYNTHETIC = ("false", "0", "0.0", "no", "n", "f", "real", "camera", "recorded")
+"""Texts of the column that says whether media are made up; what stands in neither list counts as made up, and is told."""
 NUMBERS_KEPT = 20
 """Record numbers that a report lists per reason."""
 
@@ -68,7 +71,7 @@ def normalise(records: Records, odd: Odd, plan: ManifestPlan, doc: RulesDoc) -> 
     raw, rows = records.raw, records.raw.rows
     fields: dict[str, RawColumn] = {f: raw.columns[c] for f, c in plan.fields.items()}
     bad: dict[str, npt.NDArray[np.bool_]] = {}
-    ids = _ids(fields, rows, bad)
+    ids = _ids(fields, raw.columns, rows, bad)
     if "path" in fields:
         bad["it names no file or URL"] = fields["path"].codes < 0
     asks, questions, of_row = _questions(fields, rows, bad)
@@ -107,8 +110,8 @@ def normalise(records: Records, odd: Odd, plan: ManifestPlan, doc: RulesDoc) -> 
     return Manifest(table, odd.names, report, synthetic)
 
 
-def _ids(fields: Mapping[str, RawColumn], rows: int, bad: dict[str, npt.NDArray[np.bool_]]) -> pa.Array:
-    """Ids of all rows: as given, else the digest of path and question."""
+def _ids(fields: Mapping[str, RawColumn], columns: Mapping[str, RawColumn], rows: int, bad: dict[str, npt.NDArray[np.bool_]]) -> pa.Array:
+    """Ids of all rows: as given, else the digest of path and question, whatever the order of the rows."""
     if "id" in fields:
         column = fields["id"]
         bad["it has no id"] = column.codes < 0
@@ -116,13 +119,18 @@ def _ids(fields: Mapping[str, RawColumn], rows: int, bad: dict[str, npt.NDArray[
         first[np.unique(column.codes, return_index=True)[1]] = True
         bad["its id stands in an earlier row"] = ~first & (column.codes >= 0)
         return _texts(column, rows)
-    parts = [_texts(fields.get(f), rows).to_pylist() for f in ("path", "question", "answer")]
-    made = [sha256_bytes("\n".join(p).encode(errors="replace"))[:16] for p in zip(*parts, strict=True)]
-    seen: defaultdict[str, int] = defaultdict(int)
-    out = []
-    for text in made:  # equal rows stay apart, as copies
-        seen[text] += 1
-        out.append(text if seen[text] == 1 else f"{text}-{seen[text]}")
+    parts = [_texts(fields.get(f), rows).to_pylist() for f in ("path", "question", "options", "answer")]
+    out = [sha256_json(p)[:16] for p in zip(*parts, strict=True)]
+    equal: defaultdict[str, list[int]] = defaultdict(list)
+    for row, text in enumerate(out):
+        equal[text].append(row)
+    if len(equal) < rows:  # they stay apart, numbered by what else they say
+        cells = {name: [*c.texts(), ""] for name, c in sorted(columns.items())}
+        for same in equal.values():
+            if len(same) > 1:
+                ordered = sorted(same, key=lambda r: [texts[columns[name].codes[r]] for name, texts in cells.items()])
+                for number, row in enumerate(ordered[1:], 2):
+                    out[row] = f"{out[row]}-{number}"
     return pa.array(out, pa.string())
 
 
@@ -181,7 +189,7 @@ def _options(text: str) -> tuple[str, ...]:
         try:
             data = json.loads(text)
             items = [str(x) for x in (data.values() if isinstance(data, dict) else data)]
-        except ValueError:
+        except (ValueError, RecursionError):
             items = []
     if not items:
         items = re.split(r"\s*(?:\||\n)\s*", text)
@@ -219,10 +227,17 @@ def _table(
     if wrong_rows := pc.sum(wrong).as_py():
         notes.append(f"{wrong_rows:,} texts in the column of the SHA-256 are none; they count as not given.")
     out["sha256"] = pc.if_else(wrong, "", hashes)
-    said = _texts(fields.get("synthetic"), rows, constants.get("synthetic", "")).take(at)
-    out["synthetic"] = pc.is_in(pc.utf8_lower(said), pa.array(["true", "1", "yes", "synthetic"]))
+    said = pc.utf8_lower(_texts(fields.get("synthetic"), rows, constants.get("synthetic", "")).take(at))
+    real = pc.is_in(said, pa.array([*NOT_SYNTHETIC, *MISSING_WORDS]))
+    out["synthetic"] = pc.invert(real)
+    if odd_rows := pc.sum(pc.invert(pc.or_(real, pc.is_in(said, pa.array(SYNTHETIC))))).as_py():
+        notes.append(f"{odd_rows:,} rows say neither yes nor no to being made up; they count as made up.")
     out["asks"] = pa.array(asks[kept])
-    out["copy_of"] = pa.array(_copies(out))
+    place = {o: i for i, o in enumerate(dict.fromkeys(q.options for q in questions))}
+    of_options = np.array([*(place[q.options] for q in questions), -1], dtype=np.int64)[of_row[kept]]
+    copy_of = _copies(out, of_options)
+    out["copy_of"] = pa.array(copy_of)
+    notes += _differ(copy_of, out["answer"], {d: t.codes[kept] for d, t in tags.items()})
     for d, t in tags.items():
         out[f"tag:{d}"] = _coded(t.codes[kept], [str(tag_text(e)) for e in t.entries])
         out[f"by:{d}"] = _coded(t.by[kept], list(t.rules))
@@ -230,14 +245,29 @@ def _table(
     return pa.table(out), notes
 
 
-def _copies(out: dict[str, pa.Array]) -> npt.NDArray[np.int32]:
-    """(rows,) the first row with the same media and question, -1 for a first row; media are the same by content, else by path."""
+def _copies(out: dict[str, pa.Array], options: Ints) -> npt.NDArray[np.int32]:
+    """(rows,) the first row that asks the same of the same media, -1 for a first row; media are the same by content, else by path."""
     known = pc.if_else(pc.equal(out["sha256"], ""), out["path"], out["sha256"])
     key = pc.if_else(pc.equal(known, ""), out["id"], known).dictionary_encode().indices.to_numpy().astype(np.int64)
     question = out["question"].dictionary_encode().indices.to_numpy().astype(np.int64)
-    _, first, inverse = np.unique(key * (int(question.max(initial=0)) + 1) + question, return_index=True, return_inverse=True)
+    for part in (question, options + 1):
+        key = np.unique(key * (int(part.max(initial=0)) + 1) + part, return_inverse=True)[1].reshape(-1)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     of = first[inverse.reshape(-1)]
     return np.where(of == np.arange(of.size), -1, of).astype(np.int32)
+
+
+def _differ(copy_of: npt.NDArray[np.int32], answers: pa.Array, tags: Mapping[str, npt.NDArray[np.int8]]) -> list[str]:
+    """What copies say otherwise than the rows that stand for them, in sentences."""
+    copies = np.flatnonzero(copy_of >= 0)
+    of = copy_of[copies]
+    answer = answers.dictionary_encode().indices.to_numpy()
+    other = int((answer[copies] != answer[of]).sum())
+    tagged = np.zeros(copies.size, dtype=bool)
+    for codes in tags.values():
+        tagged |= codes[copies] != codes[of]
+    told = {"another answer than": other, "other tags than": int(tagged.sum())}
+    return [f"{n:,} copies have {what} the row that they are copies of; the row with the first id counts." for what, n in told.items() if n]
 
 
 def _coded(codes: npt.NDArray[np.signedinteger], entries: list[str]) -> pa.Array:

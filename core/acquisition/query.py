@@ -6,7 +6,7 @@ Every step is exact and has a fixed order, so that the same datastore always giv
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,16 +131,17 @@ class Picked:
     passed_over: int
 
 
-def spread(found: Found, groups: npt.NDArray[np.int32], count: int) -> Picked:
+def spread(found: Found, groups: npt.NDArray[np.int32], count: int, without: Collection[int] = ()) -> Picked:
     """Chooses rows of many sources: among equally good ones, one of each video or log before a second of any.
 
     Args:
         found: The best rows, best first.
         groups: (rows of the datastore,) source of each row, -1 where not known; such a row is a source of its own.
         count: Rows wanted.
+        without: Positions in `found` that are not chosen, since they turned out to be of no use.
     """
     sources = groups[found.rows].tolist()
-    full = np.flatnonzero(found.valid).tolist()
+    full = [i for i in np.flatnonzero(found.valid).tolist() if i not in without]
     near = np.flatnonzero(~found.valid & (found.mismatches <= NEAR) & (found.matches > 0)).tolist()
     used: Counter[int] = Counter()
     grades: dict[tuple[int, int], list[tuple[int, int]]] = {}

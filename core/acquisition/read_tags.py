@@ -181,7 +181,7 @@ def _parts(text: str) -> list[str]:
     if text.startswith("["):
         try:
             return [str(x) for x in json.loads(text)]
-        except ValueError:
+        except (ValueError, RecursionError):
             return [text]
     return [p.strip() for p in text.split(SEVERAL)]
 

@@ -187,6 +187,7 @@ def _candidate(odd: Odd, made: Recipe, path: Path, questions: QuestionsDoc | Non
         matches=sum(f == "match" for f in flags.values()),
         media_sha256=sha,
         dataset="synthetic",
+        synthetic=True,
         made_by={
             "prompt": made.prompt,
             "prompt_sha256": made.prompt_sha,

@@ -22,6 +22,9 @@ from core.settings import ASSETS
 
 RULES = ASSETS / "acquisition" / "tag_rules.yaml"
 
+MOST_OBJECTS = 1_000_000
+"""More objects of one kind in one sample are no count."""
+
 Columns = Mapping[str, RawColumn]
 Values = tuple[str, ...]
 """Values that a sample may have; () says nothing."""
@@ -151,11 +154,11 @@ class CountRule(_Rule):
         return {s.value for s in self.steps if s.value}
 
     def derive(self, columns: Columns, rows: int) -> Derived | None:
-        """The tags of all rows; where nothing was counted nothing is said."""
-        total, known = _counts(columns, rows, self.columns, self.without, self.counted)
+        """The tags of all rows; where nothing was counted, or a count cannot be read, nothing is said."""
+        total, known, unread = _counts(columns, rows, self.columns, self.without, self.counted)
         starts = np.array([s.at_least for s in self.steps])
         place = np.searchsorted(starts, total, side="right") - 1  # -1: below the first threshold, the last entry says nothing
-        return np.where(known, place, -1), [*((s.value,) if s.value else () for s in self.steps), ()]
+        return np.where(known & ~unread, place, -1), [*((s.value,) if s.value else () for s in self.steps), ()]
 
 
 class KindsRule(_Rule):
@@ -180,15 +183,17 @@ class KindsRule(_Rule):
         return set(self.kinds) | ({self.several} if self.several else set())
 
     def derive(self, columns: Columns, rows: int) -> Derived | None:
-        """The tags of all rows; where nothing is there nothing is said."""
-        code = np.zeros(rows, dtype=np.int64)
+        """The tags of all rows; where nothing is there, or a count cannot be read, nothing is said."""
+        code, open_ = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool)
         for bit, patterns in enumerate(self.kinds.values()):
-            code += (_counts(columns, rows, patterns)[0] > 0).astype(np.int64) << bit
+            total, _, unread = _counts(columns, rows, patterns)
+            code += (total > 0).astype(np.int64) << bit
+            open_ |= unread
         entries: list[Values] = []
         for c in range(1 << len(self.kinds)):
             found = tuple(v for bit, v in enumerate(self.kinds) if c >> bit & 1)
             entries.append((self.several,) if len(found) > 1 and self.several else found)
-        return code, entries
+        return np.where(open_, 0, code), entries  # entry 0 says nothing
 
 
 Rule = Annotated[MapRule | WordsRule | CountRule | KindsRule, Field(discriminator="kind")]
@@ -303,14 +308,16 @@ def _pattern(words: Sequence[str]) -> re.Pattern[str]:
 
 def _counts(
     columns: Columns, rows: int, patterns: Values, without: Values = (), counted: str = ""
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """(rows,) sum of the columns that match, a text that is no number counting 0; and whether anything was counted."""
-    total, known = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool)
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """(rows,) sum of the columns that match; whether anything was counted; and whether a text is no count, so the sum is not known."""
+    total, known, unread = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool)
     for name, column in columns.items():
         if name == counted:
             known |= column.codes >= 0
         if any(fnmatchcase(name, p) for p in patterns) and not any(fnmatchcase(name, p) for p in without):
-            numbers = np.append(np.nan_to_num(parse_numbers(column.values), nan=0.0, posinf=0.0, neginf=0.0), 0.0)
-            total += numbers[column.codes].astype(np.int64)
+            numbers = parse_numbers(column.values)
+            whole = (numbers >= 0) & (numbers <= MOST_OBJECTS) & (numbers == np.floor(numbers))  # NaN is none of it
+            total += np.append(np.where(whole, numbers, 0.0), 0.0)[column.codes].astype(np.int64)
             known |= column.codes >= 0
-    return total, known
+            unread |= ~np.append(whole, True)[column.codes]
+    return total, known, unread

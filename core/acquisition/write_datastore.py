@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from core.acquisition.datastore import BATCH, FILE, META, ROWS, VECTORS
+from core.acquisition.datastore import BATCH, FILE, META, ROWS, VECTORS, open_datastore
 from core.acquisition.manifest import ManifestPlan
 from core.acquisition.normalise import Manifest
 from core.acquisition.tag_rules import RulesDoc
 from core.digest import canonical_json, sha256_json
+from core.errors import InputError
 from core.odd import Odd
 
-VERSION = 3
+VERSION = 4
 """Of the layout; another one gives another digest."""
 ROW_GROUP = 65_536
 PLAIN = (
@@ -44,7 +46,7 @@ def write_datastore(
     source: Mapping[str, Any],
     vectors: tuple[npt.NDArray[np.int32], npt.NDArray[np.float16], str] | None = None,
 ) -> Path:
-    """Writes a datastore into a folder named by its digest, all or nothing; what is there already is left as it is.
+    """Writes a datastore into a folder named by its digest, all or nothing; a whole one that is there already is left as it is.
 
     Args:
         parent: Folder of all datastores.
@@ -58,7 +60,7 @@ def write_datastore(
     import pyarrow.parquet as pq
 
     folder = parent / digest
-    if (folder / META).is_file():
+    if is_whole(folder):
         return folder
     table = manifest.table
     meta: dict[str, Any] = {
@@ -73,7 +75,7 @@ def write_datastore(
         "synthetic": manifest.synthetic,
         "vectors": None,
     }
-    part = parent / f".{uuid4().hex}.part"
+    part, old = (parent / f".{uuid4().hex}.{kind}" for kind in ("part", "old"))
     part.mkdir(parents=True)
     try:
         if vectors is not None:
@@ -88,11 +90,24 @@ def write_datastore(
             for start in range(0, plain.num_rows, BATCH):  # each batch whole, whatever chunks the columns have
                 file.write_table(plain.slice(start, BATCH).combine_chunks())
         (part / META).write_text(canonical_json(meta), encoding="utf-8")
+        if folder.exists() and not is_whole(folder):  # what is damaged gives way
+            with suppress(OSError):
+                folder.rename(old)
         try:
             part.rename(folder)
         except OSError:
-            if not (folder / META).is_file():  # nobody else made it meanwhile
+            if not is_whole(folder):  # nobody else made it meanwhile
                 raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
     return folder
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a datastore lies in a folder, and can be read."""
+    try:
+        open_datastore(folder).check()
+    except InputError:
+        return False
+    return True

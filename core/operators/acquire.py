@@ -13,7 +13,7 @@ from core.acquisition.datastore import Datastore, Row
 from core.acquisition.fidelity import UNSPECIFIED, Tag, fidelity, verdict_of
 from core.acquisition.locate import Located, locate
 from core.acquisition.normalise import CATEGORY
-from core.acquisition.query import NEAR, POOL, find, slice_words, spread
+from core.acquisition.query import NEAR, POOL, Found, find, slice_words, spread
 from core.acquisition.questions import QuestionsDoc, shipped_questions, template_question
 from core.digest import sha256_bytes, sha256_json
 from core.errors import InputError, MissingPackageError, OddysseyError, Problem
@@ -93,14 +93,15 @@ def acquire(
     try:
         for i, requested in enumerate(slices):
             stopped = stopped or (cancel is not None and cancel())
-            found, best = ([], 0) if look is None or stopped else _look(odd, look, requested, vectors[i], per_slice, doc, counts)
+            looked = _Looked() if look is None or stopped else _look(odd, look, requested, vectors[i], per_slice, doc, counts)
+            found = looked.found
             valid = [(c, item) for c, item in found if c.verdict == "valid" and item is not None]
             lacking = per_slice - len(valid)
-            reason = "it was stopped" if stopped else _why(source, datastore, requested, found, best)
+            reason = "it was stopped" if stopped else _why(source, datastore, requested, looked)
             if lacking and not stopped:
                 new, failed = maker.make(requested, lacking, doc)
                 found = [*found, *new]
-                lacking -= len(new)
+                lacking -= sum(item is not None for _, item in new)
                 reason += failed
             if lacking:
                 entry = {"slice": dict(requested), "rank": i + 1, "wanted": per_slice, "valid": len(valid)}
@@ -139,8 +140,10 @@ COUNTED = (
     *("slices", "unfilled", "candidates", "valid", "partial", "invalid", "made", "items"),
     *("copies", "passed_over", "no_question", "no_media", "media_changed", "uncategorised"),
 )
-"""Counts of an acquisition: copies of the rows that were taken, rows that gave way to other sources, candidates that cannot be
-evaluated and why, and candidates whose own question has no category."""
+"""Counts of an acquisition: copies of the rows that were taken, rows that gave way to other sources, rows that were looked at and
+cannot be evaluated and why, and candidates whose own question has no category."""
+TRIED = 100
+"""Matching rows of a slice that are looked at, at most, beyond those wanted, where some have no question or no media here."""
 
 
 def _check(odd: Odd, slices: Sequence[Mapping[str, str]], source: str, per_slice: int) -> None:
@@ -177,21 +180,57 @@ def _vectors(look: Datastore | None, slices: Sequence[Mapping[str, str]], settin
     return list(encoder.encode([slice_words(s) for s in slices])), f"compared by {encoder.model_id}"
 
 
+@dataclass(frozen=True)
+class _Looked:
+    """What a look into a datastore gave for a slice.
+
+    Attributes:
+        found: Candidates with their items, best first.
+        best: Most dimensions that any row matches.
+        matching: Rows that match in all of them.
+        tried: Of these, those that were looked at.
+        useless: Of these, those without a question or without media.
+    """
+
+    found: list[tuple[Candidate, Item | None]] = field(default_factory=list)
+    best: int = 0
+    matching: int = 0
+    tried: int = 0
+    useless: int = 0
+
+
 def _look(
     odd: Odd, look: Datastore, requested: Mapping[str, str], vector: Any, per_slice: int, doc: QuestionsDoc, counts: Counter[str]
-) -> tuple[list[tuple[Candidate, Item | None]], int]:
-    """Candidates of a datastore with their items, and the most dimensions that any row matches."""
+) -> _Looked:
+    """The candidates of a datastore: rows that match and can be evaluated, where these do not suffice others, then near misses."""
     found = find(look, odd, requested, vector)
-    picked = spread(found, look.group, per_slice)
+    full, made, useless = found.valid, dict[int, tuple[Candidate, Item | None]](), set[int]()
+    while True:
+        picked = spread(found, look.group, per_slice, useless)
+        new = [i for i in picked.at if i not in made and full[i]]
+        for i, row in zip(new, look.fetch([int(found.rows[i]) for i in new]), strict=True):
+            made[i] = _of_row(odd, look, requested, row, found, i, doc, counts)
+        worse = {i for i in new if made[i][1] is None or made[i][0].verdict != "valid"}
+        useless |= worse
+        if not worse or len(made) >= per_slice + TRIED:
+            break
+    tried = len(made)
+    usable = [i for i in picked.at if full[i] and i not in useless]
+    shown = [*usable, *sorted(useless)[: per_slice - len(usable)]]
+    near = [i for i in picked.at if not full[i]][: per_slice - len(shown)]
+    for i, row in zip(near, look.fetch([int(found.rows[i]) for i in near]), strict=True):
+        made[i] = _of_row(odd, look, requested, row, found, i, doc, counts)
+    order = sorted([*shown, *near])
     counts["passed_over"] += picked.passed_over
-    rows = look.fetch([int(found.rows[i]) for i in picked.at])
-    out = []
-    for i, row in zip(picked.at, rows, strict=True):
-        counts["copies"] += int(look.copies[row.row])
-        similarity = float(found.similarity[i]) if found.similarity is not None else None
-        candidate = _candidate(odd, requested, row, similarity, doc)
-        out.append(_with_media(candidate, look, row, counts))
-    return out, int(found.matches.max(initial=0))
+    counts["copies"] += sum(int(look.copies[found.rows[i]]) for i in order)
+    return _Looked([made[i] for i in order], int(found.matches.max(initial=0)), found.matching, tried, len(useless))
+
+
+def _of_row(
+    odd: Odd, look: Datastore, requested: Mapping[str, str], row: Row, found: Found, at: int, doc: QuestionsDoc, counts: Counter[str]
+) -> tuple[Candidate, Item | None]:
+    similarity = float(found.similarity[at]) if found.similarity is not None else None
+    return _with_media(_candidate(odd, requested, row, similarity, doc), look, row, counts)
 
 
 def _candidate(odd: Odd, requested: Mapping[str, str], row: Row, similarity: float | None, doc: QuestionsDoc) -> Candidate:
@@ -227,6 +266,7 @@ def _candidate(odd: Odd, requested: Mapping[str, str], row: Row, similarity: flo
         group=row.group,
         caption=row.caption,
         similarity=similarity,
+        synthetic=row.synthetic,
         made_by={"derived": {d: r for d, r in row.by.items() if d in requested}} if any(d in requested for d in row.by) else {},
         **question,
     )
@@ -273,21 +313,19 @@ def item_of(candidate: Candidate, root: Path | None, counts: Counter[str] | None
     )
 
 
-def _why(
-    source: str, datastore: Datastore | None, requested: Mapping[str, str], found: Sequence[tuple[Candidate, Item | None]], best: int
-) -> str:
+def _why(source: str, datastore: Datastore | None, requested: Mapping[str, str], looked: _Looked) -> str:
     """Why a slice lacks samples from the datastore."""
     if source == "synthesis":
         return "images were to be made"
     if datastore is None:
         return "there is no footage to look in"
-    full = sum(c.verdict == "valid" for c, _ in found)
-    if full:
-        absent = sum(c.verdict == "valid" and item is None for c, item in found)
-        return f"{full:,} rows match" + (
-            f", {absent:,} of them without a question or without their media on this machine" if absent else ""
-        )
-    return f"no row matches; the best match {best} of {len(requested)} dimensions"
+    if not looked.matching:
+        return f"no row matches; the best match {looked.best} of {len(requested)} dimensions"
+    told = f"{looked.matching:,} rows match"
+    if looked.useless:
+        of = "them" if looked.tried >= looked.matching else f"the {looked.tried:,} that were looked at"
+        told += f", {looked.useless:,} of {of} without a question or without their media on this machine"
+    return told
 
 
 class _Maker:
@@ -311,12 +349,18 @@ class _Maker:
         if self.client is None:
             self.client = Client(self.images)
         out: list[tuple[Candidate, Item | None]] = []
+        seen: set[str] = set()
         for k in range(count):
             try:
                 candidate = synthesize(self.odd, requested, k, self.client, self.media, questions=doc)
             except OddysseyError as e:
                 return out, f"; an image could not be made: {str(e).splitlines()[0].rstrip('.')}"
+            if candidate.id in seen:  # a server without seeds: one image is one sample, however often it was asked for
+                return out, f"; the server made the same image again, so there are {len(out):,}"
+            seen.add(candidate.id)
             out.append(self._settle(candidate))
+        if any(item is None for _, item in out):
+            return out, "; no question can be asked of images of it"
         return out, ""
 
     def _settle(self, candidate: Candidate) -> tuple[Candidate, Item | None]:

@@ -107,7 +107,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _read(data: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in data.decode().splitlines() if line.strip()]
+    return [json.loads(line) for line in data.decode().split("\n") if line.strip()]
 
 
 def _candidate(x: dict[str, Any]) -> Candidate:

@@ -79,7 +79,7 @@ def read_results_file(data: bytes) -> tuple[Result, ...]:
         InputError: A line is no result.
     """
     try:
-        return tuple(read_result(json.loads(line)) for line in data.decode().splitlines() if line)
+        return tuple(read_result(json.loads(line)) for line in data.decode().split("\n") if line.strip())
     except ValueError as e:
         raise InputError(f"A line of the results is no JSON: {e}.") from e
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def read_manifest(
 def build_datastore(
     read: ReadManifest, parent: Path, *, root: Path | None = None, encoder: Encoder | None = None, progress: Progress | None = None
 ) -> Datastore:
-    """Writes a read manifest below a folder and opens it; what was written before is only opened.
+    """Writes a read manifest below a folder and opens it; what was written before is only opened, unless it is damaged.
 
     Args:
         read: The manifest.
@@ -92,17 +93,22 @@ def build_datastore(
         progress: Called with captions encoded and in all.
     """
     digest = datastore_digest(read.records.sha256, read.plan, read.rules, read.odd, encoder.model_id if encoder else "")
-    if not (parent / digest).is_dir():
-        vectors = None
-        if encoder is not None:
-            captions = read.manifest.table["caption"].combine_chunks().dictionary_encode()
-            texts = captions.dictionary.to_pylist()
-            encoded = encoder.encode(texts, progress).astype(np.float16)
-            encoded[[i for i, t in enumerate(texts) if not t]] = 0  # a row without a caption is like no slice
-            vectors = (captions.indices.to_numpy(), encoded, encoder.model_id)
-        source = {"file": read.records.name, "sha256": read.records.sha256, "bytes": read.records.size}
-        write_datastore(parent, digest, read.manifest, read.odd, read.plan, source, vectors)
-    return open_folder(parent / digest, Path(read.records.name).stem, root)
+    stem = Path(read.records.name).stem
+    if (parent / digest).is_dir():
+        with suppress(InputError):  # damaged, so it is written anew
+            there = open_folder(parent / digest, stem, root)
+            there.check()
+            return there
+    vectors = None
+    if encoder is not None:
+        captions = read.manifest.table["caption"].combine_chunks().dictionary_encode()
+        texts = captions.dictionary.to_pylist()
+        encoded = encoder.encode(texts, progress).astype(np.float16)
+        encoded[[i for i, t in enumerate(texts) if not t]] = 0  # a row without a caption is like no slice
+        vectors = (captions.indices.to_numpy(), encoded, encoder.model_id)
+    source = {"file": read.records.name, "sha256": read.records.sha256, "bytes": read.records.size}
+    write_datastore(parent, digest, read.manifest, read.odd, read.plan, source, vectors)
+    return open_folder(parent / digest, stem, root)
 
 
 def import_manifest(
@@ -148,7 +154,7 @@ def import_manifest(
     encoder = Encoder.from_settings(captions) if captions is not None else None
     built = build_datastore(read, store.datastores.parent, root=root, encoder=encoder, progress=progress)
     return store.datastores.save(
-        name or store.datastores.free_name(Path(read.records.name).stem),
+        name or Path(read.records.name).stem,
         digest=built.digest,
         folder=built.folder.name,
         odd=read.odd,
@@ -158,6 +164,7 @@ def import_manifest(
         root=root,
         provenance={"file": read.records.name, "plan": read.plan.model_dump(mode="json"), "report": read.report.as_dict()},
         who=who,
+        free_name=not name,
     )
 
 
@@ -215,7 +222,18 @@ def load_demo_datastore(store: Store) -> SavedDatastore:
     """The demo footage, drawn by the product and labelled synthetic; imported on the first call, found again on later ones."""
     read = read_manifest(DEMO_MANIFEST)
     digest = datastore_digest(read.records.sha256, read.plan, read.rules, read.odd)
-    living = [x for x in store.datastores.list() if x.digest == digest]
-    if living and (store.datastores.parent / living[0].folder).is_dir():
-        return living[0]
-    return import_manifest(store, DEMO_MANIFEST, name=store.datastores.free_name(DEMO_FOOTAGE))
+    name = store.datastores.free_name(DEMO_FOOTAGE)  # before looking, so that whoever loads it in between has taken the name
+    if (there := _living(store, digest)) is not None:
+        return there
+    try:
+        return import_manifest(store, DEMO_MANIFEST, name=name)
+    except InputError:
+        if (there := _living(store, digest)) is None:
+            raise
+        return there
+
+
+def _living(store: Store, digest: str) -> SavedDatastore | None:
+    """The newest datastore of a digest that is not deleted and has its files."""
+    found = (x for x in store.datastores.list() if x.digest == digest and (store.datastores.parent / x.folder).is_dir())
+    return next(found, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def made_items(media: Path, odd: Odd) -> tuple[QueueItem, ...]:
 
 def _of_row(datastore: Datastore, odd: Odd, row: Row) -> QueueItem | None:
     file = datastore.media(row.path)
-    if file is None or not file.is_file():
+    if file is None or not os.path.isfile(file):  # a name that no disk can hold is not there
         return None
     known = {d: t for d, t in row.tags.items() if isinstance(t, str) and t != UNSPECIFIED and d in odd.by_name}
     tags = {d: t for d, t in known.items() if t in odd.by_name[d].by_name and (d != CATEGORY or row.question)}

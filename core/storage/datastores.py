@@ -15,7 +15,7 @@ from core.settings import ASSETS
 from core.storage import schema
 from core.storage.ids import new_id
 from core.storage.named import NamedRecords
-from core.storage.names import clean, folded, refuse_taken
+from core.storage.names import clean, folded, free, refuse_taken
 from core.storage.odds import Odds
 from core.storage.schema_datastores import datastore_events, datastores
 
@@ -86,6 +86,7 @@ class Datastores(NamedRecords[SavedDatastore]):
         root: Path | None,
         provenance: dict[str, Any],
         who: str = "",
+        free_name: bool = False,
     ) -> SavedDatastore:
         """Keep what is known of a datastore whose files are written.
 
@@ -100,13 +101,17 @@ class Datastores(NamedRecords[SavedDatastore]):
             root: Folder that relative paths of media start from.
             provenance: Plan and report of the import.
             who: Who does it.
+            free_name: Give the name a number where it is taken, instead of refusing it.
 
         Raises:
             InputError: The name is empty, too long or taken (a free one is suggested), or the ODD would not read back the same.
         """
         name, at = clean(name, self.noun), schema.now()
         with self.db.write(lock=self.lock) as c:
-            refuse_taken(name, self._names(c, but=""), self.noun)
+            taken = self._names(c, but="")
+            if free_name:  # found here, since somebody else may import at the same moment
+                name = free(name, taken)
+            refuse_taken(name, taken, self.noun)
             datastore_id = new_id(c, _d.id)
             row = {
                 "id": datastore_id,
