@@ -21,6 +21,8 @@ from core.operators import Acquired, RankResult
 
 Decision = Literal["do", "skip"]
 Tell = Callable[[StepState], None]
+STOPPED = "it was stopped."
+"""Why a slice is unfilled that was not looked at, as `core.operators.acquire` says it."""
 
 
 @dataclass(eq=False)
@@ -83,7 +85,8 @@ class Paid:
         if step.source != "datastore" and images is not None and lacking and decision != "skip":
             wanted = [(u["slice"], int(u.get("lacking", 1))) for u in found.unfilled]
             plan = operators.plan_synthesis(self.ctx.seed.odd, wanted, images, self.ctx.settings.media)
-            if plan.calls and not (making and decision == "do") and not self.auto_confirm:  # what was made before costs nothing
+            told = (making and decision == "do") or (self.auto_confirm and "synthesis" in self.asked)
+            if plan.calls and not told:  # what was made before costs nothing
                 estimate = {"images": plan.calls, "model": images.name, "cost": plan.cost, "currency": plan.currency}
                 note = f"{_verdicts(found)} {plan.calls:,} images would have to be made for {len(found.unfilled):,} slices."
                 return replace(was, status="waiting", note=note, estimate=estimate, counts=dict(found.counts))
@@ -112,11 +115,12 @@ class Paid:
         footage = self.ctx.datastore.digest if self.ctx.datastore else ""
         in_sha = sha256_json({"step": step.model_dump(mode="json", exclude={"reason"}), "slices": slices, "datastore": footage})
         verdicts = Counter(c.verdict for c in found.candidates)
-        counts = (
-            dict(found.counts) | {str(k): n for k, n in verdicts.items()} | {"unfilled": len(found.unfilled), "items": len(found.items)}
-        )
-        note = _verdicts(found)
         usable = sum(i.verdict != "invalid" for i in found.items)
+        counts = dict(found.counts) | {str(k): n for k, n in verdicts.items()}
+        counts |= {"unfilled": len(found.unfilled), "items": len(found.items), "usable": usable}
+        note = _verdicts(found)
+        if unseen := sum(u["reason"] == STOPPED for u in found.unfilled):
+            note += f" It was stopped before the last {unseen:,} of {len(slices):,} slices."
         if usable and not self.evaluates:
             note += f" Ready to be evaluated, which nobody asked for: {usable:,}."
         if self.ctx.datastore is None and step.source != "synthesis":
@@ -186,7 +190,7 @@ class Paid:
         """Add the results to the seed table that was asked about, and say so."""
         table = self.ctx.table
         if table is None:
-            return "The table came from a file, so the results were not counted into it."
+            return "The table came from a file or is not in this workspace, so the results were not counted into it."
         try:
             grown = operators.count_results(self.ctx.store, table.id, self.run_id, who=self.ctx.who)
         except OddysseyError as e:

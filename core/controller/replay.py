@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,15 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core import operators
 from core.controller import record as rec
+from core.controller import trail
 from core.controller.context import Context
 from core.controller.executor import FREE, file_of, last_state, recorded
+from core.controller.origin import changes
+from core.controller.paid import STOPPED
 from core.controller.plan import Acquire, Step, Triage
-from core.controller.ranked import ranking_csv, run_rank, run_triage, slices_of
+from core.controller.ranked import NOT_EXACT, ranking_csv, run_rank, run_triage, slices_of
 from core.controller.record import Record, open_record
 from core.controller.report import report
-from core.controller.state import RunState
+from core.controller.state import RunState, StepState
 from core.digest import sha256_bytes
-from core.errors import OddysseyError
+from core.errors import InputError, OddysseyError
 from core.operators import RankResult
 from core.settings import Settings
 from core.storage import Store
@@ -50,7 +54,7 @@ class Replay:
     Attributes:
         run: Id of the run.
         checks: One per file.
-        changed: What else is not as it was: versions, footage.
+        changed: What else is not as it was: versions, the program's code, texts that a plan rests on.
     """
 
     run: str
@@ -77,17 +81,22 @@ def replay(folder: Path, store: Store, settings: Settings, datastore: Datastore 
         datastore: Footage, where the workspace does not have it.
 
     Raises:
-        InputError: It is no record, or its inputs are damaged.
+        InputError: It is no record, its inputs are damaged, or the run came to no end yet.
     """
     record = open_record(folder)
-    state, manifest = last_state(record), record.json(rec.MANIFEST)
+    state = last_state(record)
+    if not state.manifest_sha:
+        raise InputError(f'The run "{state.id}" is still at work, or was interrupted: go on with it first (python -m core resume).')
+    manifest = record.json(rec.MANIFEST)
     seed = record.seed()
     ctx = recorded(record, Context(seed, {}, settings, store))
     checks = [_intact(record, name, sha) for name, sha in manifest["files"].items()]
     checks = [c for c in checks if c.status != "equal"]  # what was tampered with; the rest is computed anew below
+    checks += [Check(name, "differs", why) for name, why in trail.faults(record, state, manifest, store)]
+    checks += [Check(n, "differs", "the manifest does not name it") for n in record.names() if n not in manifest["files"]]
     again = _Again(record, state, ctx, datastore)
     checks += again.run()
-    return Replay(state.id, tuple(checks), tuple([*_versions(manifest["versions"]), *again.changed]))
+    return Replay(state.id, tuple(checks), tuple([*_versions(manifest["versions"]), *changes(manifest.get("made_by") or {})]))
 
 
 def _intact(record: Record, name: str, sha: str) -> Check:
@@ -110,7 +119,6 @@ class _Again:
 
     def __init__(self, record: Record, state: RunState, ctx: Context, datastore: Datastore | None) -> None:
         self.record, self.state, self.ctx, self.datastore = record, state, ctx, datastore
-        self.changed: list[str] = []
         self.results: dict[int, Any] = {}
         self.ranked: RankResult | None = None
         self.acquired: Any = None
@@ -123,22 +131,25 @@ class _Again:
             if was.status != "done":
                 continue
             try:
-                checks += self._step(i, step, was.files)
+                checks += self._step(i, step, was)
             except OddysseyError as e:
                 checks += [Check(name, "not replayed", str(e)) for name in was.files]
         if self.record.has(rec.REPORT):
             checks.append(self._report(any(c.status == "not replayed" for c in checks)))
         return checks
 
-    def _step(self, i: int, step: Step, files: tuple[str, ...]) -> list[Check]:
-        if rec.CONDITIONS in files:
+    def _step(self, i: int, step: Step, was: StepState) -> list[Check]:
+        if rec.CONDITIONS in was.files:
             return [self._same(rec.CONDITIONS, operators.conditions_csv(self.evaluated, self.ctx.seed.odd.names))]
         if isinstance(step, Triage):
             found = self.results[i] = run_triage(self.ctx, step)
             return [self._same(file_of(self.state, i, step), rec.dump(operators.triage_object(found)))]
         if isinstance(step, FREE):
             self.ranked = self.results[i] = run_rank(self.ctx, step)
-            return [self._same(file_of(self.state, i, step), ranking_csv(self.ranked))]
+            check = self._same(file_of(self.state, i, step), ranking_csv(self.ranked))
+            if check.status == "differs" and (NOT_EXACT in was.note or not self.ranked.ranking.search.complete):
+                check = Check(check.name, "not replayed", "the search was stopped by its limit of time, then or now, and is not exact")
+            return [check]
         return self._acquire(step) if isinstance(step, Acquire) else self._evaluate()
 
     def _acquire(self, step: Acquire) -> list[Check]:
@@ -154,6 +165,8 @@ class _Again:
             return [Check(n, "not replayed", why) for n in names]
         if self.ranked is None:
             return [Check(n, "not replayed", "no ranking came before it") for n in names]
+        unseen = [int(u["rank"]) for u in kept.unfilled if u["reason"] == STOPPED]
+        turn = itertools.count(1)
         found = operators.acquire(
             self.ctx.seed.odd,
             slices_of(self.ranked),
@@ -163,6 +176,7 @@ class _Again:
             settings=self.ctx.settings,
             media=self.ctx.settings.media,
             made=[c for c in kept.candidates if c.source == "synthetic"],
+            cancel=lambda: bool(unseen) and next(turn) >= min(unseen),  # a person may have stopped it there
         )
         data = (operators.retrieval_jsonl(found), operators.bundle_jsonl(found), operators.unfilled_jsonl(found))
         checks = [self._same(n, d) for n, d in zip(names, data, strict=True)]
@@ -175,10 +189,10 @@ class _Again:
         return [self._same(rec.RESULTS, operators.results_jsonl(self.evaluated).encode())]
 
     def _report(self, lacking: bool) -> Check:
-        if lacking and self.evaluated is None and self.record.has(rec.RESULTS):
-            return Check(rec.REPORT, "not replayed", "it tells of steps that were not replayed")
         text = report(self.state, self.results, self.acquired, self.evaluated, self.record.context(), self.ctx.seed.odd.names)
-        return self._same(rec.REPORT, text.encode())
+        check = self._same(rec.REPORT, text.encode())
+        told = Check(rec.REPORT, "not replayed", "it tells of steps that were not replayed")
+        return told if lacking and check.status == "differs" else check
 
     def _same(self, name: str, data: bytes) -> Check:
         kept = self.record.read(name)

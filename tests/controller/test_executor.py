@@ -66,6 +66,15 @@ def test_without_a_model_the_bundle_is_ready_and_the_reason_is_told(context):
     assert "normalized_bundle.jsonl" in state.files
 
 
+def test_a_search_that_was_stopped_says_so_and_replays_as_far_as_it_went(context, store):
+    looks = iter([False] * 3 + [True] * 100)
+    state = start(FOG, replace(context, cancel=lambda: next(looks)))
+    search = state.steps[1]
+    assert "It was stopped before the last 7 of 10 slices." in search.note
+    again = replay(folder_of(store, state), store, Settings.from_environment())
+    assert [c for c in again.checks if c.status != "equal"] == []
+
+
 def test_without_footage_every_slice_stays_unfilled(context, store):
     state = start("Find high-risk untested scenarios and acquire test samples for evaluation.", replace(context, datastore=None))
     acquire = state.steps[1]
