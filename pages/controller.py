@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.errors import InputError
 from core.storage import SavedTable
-from pages.shared import ask_chat, ask_plan, ask_result, ask_runs, ask_text, ask_turn, connections_form, shell, start, state, who
+from pages.shared import ask_chat, ask_plan, ask_result, ask_runs, ask_text, ask_turn, ask_warm, connections_form, shell, start, state, who
 from pages.shared.ask_runs import Live
 from pages.shared.markup import Text, code, fill
 from pages.shared.shell import Action
@@ -26,10 +27,12 @@ def head(table: SavedTable, now: Live | None) -> None:
         about = fill("{rule} Run {id}.", rule=ask_text.RULE, id=code(now.saved.id))
     if now is not None and now.state is not None:
         ended = now.state.steps and (now.interrupted or now.error is not None)
-        said, about = ask_text.stopped(now.state) if ended else ask_text.headline(now.state), ask_text.provenance(now.state)
-        idle = not now.busy and now.state.steps
+        said = ask_text.stopped(now.state) if ended else ask_text.headline(now.state)
+        about = ask_text.provenance(now.state, ask_runs.table_then(now.saved))
+        idle = not now.busy and now.state.steps and ask_runs.lost(now) is None
         actions.append(Action("replay", "Replay run", disabled=not idle, help="Runs the stored plan again, without a model"))
-    clicked = shell.header(NAME, said, about, actions, table.synthetic)
+    asked = ask_runs.table_of(now.saved) if now is not None else None
+    clicked = shell.header(NAME, said, about, actions, (asked or table).synthetic)
     if clicked == "connections":
         connections_form.show()
     elif clicked == "new_question":
@@ -76,7 +79,7 @@ def going_on(run_id: str, seen: str) -> None:
     now = ask_runs.live(state.store().runs.get(run_id))
     if not now.busy or ask_plan.stage(now.state) != seen:
         st.rerun()
-    ask_plan.show(now.state, ask_runs.progress(now.saved), busy=True)
+    ask_plan.show(now.state, ask_runs.progress(now.saved), busy=True, reading=ask_warm.reading(now))
     word = ask_runs.can_stop(now.state)
     if word and st.button(word, key="pause", help="After what is on its way; what is done is kept"):
         ask_runs.stop(now.saved)
@@ -91,13 +94,19 @@ with shell.errors_as_card(NAME, "The controller cannot be shown."):
             "No table yet, so there is nothing to ask about. A table with one row per answer is enough.",
             "Here you ask in plain words what to test next. A plan of operators runs, and every step of it can be checked and replayed.",
         )
-    run = ask_runs.opened()
+    try:
+        run, unknown = ask_runs.opened(), None
+    except InputError as e:
+        run, unknown = None, e
     head(current, run)
+    if unknown is not None:
+        shell.error_card(unknown, "You can ask anew, or open a run from the history.")
     left, right = st.columns([0.4, 0.6], gap="large")
     with left:
         chat(current, run)
     with right:
         if run is None:
+            ask_warm.soon(state.seed_table(current).odd)
             shell.empty(
                 "The plan stands here: which operators run, on what, how long each takes, and the hashes of what goes in and comes out."
             )
@@ -105,5 +114,5 @@ with shell.errors_as_card(NAME, "The controller cannot be shown."):
             going_on(run.saved.id, ask_plan.stage(run.state))
         else:
             ask_plan.show(run.state)
-        if run is not None and run.state is not None and not run.busy:
-            ask_result.show(run.state)
+        if run is not None and run.state is not None and ask_runs.lost(run) is None:
+            ask_result.show(run.state, run.busy)

@@ -11,9 +11,10 @@ from markupsafe import Markup
 from core.controller.state import RunState, StepState
 from core.errors import OddysseyError
 from core.llm import Role
-from pages.shared import limits, shell
+from core.storage import SavedTable
+from pages.shared import connections, limits, shell
 from pages.shared.connections import NAMES
-from pages.shared.markup import Text, count, strong, table
+from pages.shared.markup import Text, chip, count, fill, strong, table
 
 Answer = Literal["do", "edit", "skip", "connect", "again", ""]
 
@@ -83,12 +84,22 @@ def lines(s: StepState) -> list[tuple[str, Text]]:
     return out
 
 
-def show(run: RunState, evidence: tuple[int, int] | None = None) -> Answer:
+def other_model(table: SavedTable) -> Text:
+    """What to know before an evaluation whose results could not be counted into a table: it is of another model; "" if they can."""
+    vlm = connections.endpoint("vlm")
+    if vlm is None or not table.model or table.model == vlm.name:
+        return ""
+    told = "{chip} The table {t} is of {a}, the connected model is {b}: its answers are kept, but not counted into this table."
+    return fill(told, chip=chip("other model", "wait"), t=strong(table.name), a=strong(table.model), b=strong(vlm.name))
+
+
+def show(run: RunState, evidence: tuple[int, int] | None = None, warning: Text = "") -> Answer:
     """The card of the step that waits, "" where none does or nothing was clicked.
 
     Args:
         run: The run.
         evidence: Samples that would count as evidence, and samples in all; None before any were found.
+        warning: What to know before an evaluation is paid for.
     """
     i = run.waiting
     if i is None:
@@ -104,7 +115,7 @@ def show(run: RunState, evidence: tuple[int, int] | None = None) -> Answer:
             shell.html(Markup('<div class="od-plain-head">{}</div>').format(table(["", ""], rows, right={1})))
         estimate = s.estimate or {}
         budget = limits.in_words(limits.kept(), str(estimate.get("currency") or "")) if s.op == "evaluate" else ""
-        for note in (s.note, *estimate.get("warnings", ()), budget):
+        for note in (warning if s.op == "evaluate" else "", s.note, *estimate.get("warnings", ()), budget):
             if note:
                 shell.note(note)
         with st.container(horizontal=True, gap="small"):
@@ -119,11 +130,17 @@ def show(run: RunState, evidence: tuple[int, int] | None = None) -> Answer:
     return ""
 
 
-def follow(run: RunState) -> None:
-    """Where to look after an evaluation."""
+def follow(run: RunState, counted: bool) -> None:
+    """Where to look after an evaluation.
+
+    Args:
+        run: The run.
+        counted: Whether its results are counted into a table.
+    """
     if any(s.op == "evaluate" and s.status == "done" for s in run.steps):
         with st.container(horizontal=True, gap="small", key="follow"):
-            for label, view in (("See every answer", "Samples"), ("See what moved among the gaps", "What moved")):
+            moved = "See what moved among the gaps" if counted else "Count the results into a table"
+            for label, view in (("See every answer", "Samples"), (moved, "What moved")):
                 st.page_link("pages/evaluation.py", label=label, query_params={"run": run.id, "view": view})
 
 
@@ -138,6 +155,14 @@ def connect(run: RunState, role: Role) -> Answer:
             if st.button("Ask again", key=f"again-{run.id}"):
                 return "again"
     return ""
+
+
+def gone(error: OddysseyError) -> Answer:
+    """The card of a run whose record cannot be read."""
+    with st.container(border=True, key="confirm"):
+        shell.section("The files of this run are gone")
+        shell.error_card(error, "The plan is told from the workspace. Without its files, the run can neither be gone on with nor replayed.")
+        return "again" if st.button("Ask again", key="ask_again") else ""
 
 
 def trouble(error: BaseException | None, begun: bool) -> Answer:

@@ -12,9 +12,9 @@ from core.controller.reading import How, Reading, Suggestion
 from core.controller.state import RunState
 from core.plots import plain
 from core.storage import SavedRun, SavedTable
-from pages.shared import ask_runs, ask_text, connections, shell, who
+from pages.shared import ask_runs, ask_text, connections, shell, state, who
 from pages.shared.ask_starters import FIRST, STARTERS
-from pages.shared.markup import Tone, chip, fill, label, strong, table
+from pages.shared.markup import Text, Tone, chip, fill, label, strong, table
 
 Ask = Callable[[str], None]
 HEIGHT = 424
@@ -26,6 +26,7 @@ _CHIPS: dict[How, tuple[str, Tone]] = {
     "parent": ("nearest", "wait"),
     "extension": ("extension", "info"),
     "meaning": ("by meaning", "wait"),
+    "model": ("by the model", "wait"),
     "unsupported": ("ignored", "wait"),
 }
 
@@ -40,7 +41,11 @@ def _reading(r: Reading) -> list[Markup]:
     value = f"{plain(r.value)}, outside the ODD" if r.how == "extension" else plain(r.value) if r.value else "no such value"
     quiet = Markup('<br><small class="od-quiet">{}</small>')
     about = ". ".join(x for x in (plain(r.dimension), r.note) if x)
-    return [Markup("{}").format(r.phrase), Markup("{}{}").format(value, quiet.format(about) if about else ""), chip(word, tone)]
+    return [
+        Markup("{}").format(r.phrase or "(no words of its own)"),
+        Markup("{}{}").format(value, quiet.format(about) if about else ""),
+        chip(word, tone),
+    ]
 
 
 def empty(ask: Ask) -> None:
@@ -92,7 +97,11 @@ def planner_in_words() -> str:
 
 def outcome(r: SavedRun) -> Markup:
     """What came of a run, in a line."""
-    said = ask_text.headline(RunState.from_dict(r.state)) if r.state else "It was not finished."
+    now = ask_runs.live(r)
+    if now.state is None:
+        said: Text = ask_text.PLANNING if now.busy else ask_text.UNANSWERED
+    else:
+        said = ask_text.stopped(now.state) if now.state.steps and now.interrupted else ask_text.headline(now.state)
     return fill("{said} {at} UTC", said=said, at=f"{r.created_at:%Y-%m-%d %H:%M}")
 
 
@@ -108,6 +117,9 @@ def other_table(asked: SavedTable | None, used: SavedTable) -> None:
         shell.note("The table that this was asked about is not in this workspace any more.")
     elif asked.id != used.id:
         shell.note(fill("This was asked about the table {a}; the one in use is {b}.", a=strong(asked.name), b=strong(used.name)))
+        if st.button(label(f"Use {asked.name}"), key="use_asked", help="Shows this table on all pages"):
+            state.choose_table(asked.id)
+            st.rerun()
 
 
 def answer(run: RunState, ask: Ask) -> None:
@@ -117,6 +129,7 @@ def answer(run: RunState, ask: Ask) -> None:
             told = "{c} The model that plans gave no plan: {why}."
             shell.note(fill(told, c=chip("offline plan used", "wait"), why=run.plan.fallback_reason.rstrip(".")))
         shell.html(Markup('<p class="od-said">{}</p>').format(ask_text.summary(run)))
+        prose(run)
         if run.readings:
             shell.html(readings(run.readings))
         did_you_mean(run, ask)
@@ -124,7 +137,6 @@ def answer(run: RunState, ask: Ask) -> None:
             for i, q in enumerate(FIRST):
                 if st.button(q, key=f"instead-{i}", type="tertiary"):
                     ask(q)
-        prose(run)
 
 
 def prose(run: RunState) -> None:

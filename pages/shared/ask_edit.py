@@ -16,6 +16,7 @@ from core.plots import named
 from core.storage import SavedTable
 from pages.shared import ask_runs, shell, state
 from pages.shared.ask_plan import SOURCES
+from pages.shared.markup import label
 
 BY_HAND = "The plan was changed by hand."
 
@@ -81,7 +82,7 @@ def _values(key: str, word: str, now: Mapping[str, list[str]], odd: Odd, extende
         options = added if word == "Add" else inside + (added if extended else [])
         words = named(v.name for v in dimension.values)
         given = [v for v in now.get(d, []) if v in options]
-        values = st.multiselect(labels[d], options, given, format_func=words.__getitem__, key=f"{key}-{d}")
+        values = st.multiselect(label(labels[d]), options, given, format_func=words.__getitem__, key=f"{key}-{d}")
         if values:
             out[d] = values
     return out

@@ -42,18 +42,19 @@ def arguments(op: str, args: Mapping[str, Any]) -> str:
     return "; ".join(p for p in parts if p)
 
 
-def show(run: RunState | None, progress: tuple[int, int] = (0, 0), busy: bool = False) -> None:
+def show(run: RunState | None, progress: tuple[int, int] = (0, 0), busy: bool = False, reading: str = "") -> None:
     """The plan in its card.
 
     Args:
         run: The run, None while the question is read.
         progress: Work done and in all of the step that runs, (0, 0) if it does not tell.
         busy: Whether it really goes on; else a step that was running has stopped.
+        reading: What is told while the question is read.
     """
     shell.section("Plan", "each step can be opened; inputs and outputs are hashed")
     with st.container(border=True, key="plan"):
         if run is None:
-            shell.note("The question is being read.")
+            shell.note(reading or ("The question is being read." if busy else "There is no plan: the question was not read to its end."))
         elif not run.steps:
             shell.note("There are no steps: the question is asked back.")
         else:

@@ -31,17 +31,25 @@ _NUMBERS = {"rank": int, "phi": float, "eps_hat": float, "exposure": float}
 _DECISIVE = {"decisive_similarity": float, "decisive_error": float, "decisive_n": int}
 
 
-def show(run: RunState) -> None:
-    """The result of a run, as far as it is, with the ODD that it was made with."""
+def show(run: RunState, busy: bool = False) -> None:
+    """The result of a run, as far as it is, with the ODD that it was made with.
+
+    Args:
+        run: The run.
+        busy: Whether it goes on; then what was ranked is shown, and files and replay wait.
+    """
+    if busy and not any(s.op in ("in_odd", "out_of_odd") and s.status == "done" for s in run.steps):
+        return
     record = Record(folder(run))
     odd = record.odd()
     if run.status == "clarify":
-        shell.empty("Nothing was run, since the question names no condition and no kind of gap that the vocabulary has.")
+        shell.empty("Nothing was run. What the question lacks stands in the answer; results stand here once a plan has run.")
         return
     left, right = st.columns([0.46, 0.54], vertical_alignment="center")
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         view = st.segmented_control("View", VIEWS, default=RANKED, required=True, key="run_view", label_visibility="collapsed")
-        files(run, record)
+        if not busy:
+            files(run, record)
     with left:
         title = st.container()
     if view == RANKED:
@@ -50,7 +58,8 @@ def show(run: RunState) -> None:
         samples(record, odd, title)
     else:
         report(record, title)
-    replayed(run)
+    if not busy:
+        replayed(run)
 
 
 def folder(run: RunState) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from core.controller.executor import Decision
 from core.controller.reading import Planned
 from core.controller.record import Record
 from core.controller.state import RunState
-from core.errors import InputError
+from core.errors import InputError, OddysseyError
 from core.llm import Role
 from core.storage import SavedRun, SavedTable
 from pages.shared import connections, footage, jobs, limits, results, state, who
@@ -66,9 +66,9 @@ def live(saved: SavedRun) -> Live:
     job = jobs.known(_key(saved.id))
     if job is not None and not job.finished.is_set():
         return Live(saved, job.news or _state(saved), True, None)
-    if job is not None and job.error is not None:
-        return Live(saved, _state(saved), False, job.error)
-    return Live(saved, _state(saved), False, None)
+    if job is not None:
+        saved = state.store().runs.get(saved.id)  # it may have ended since it was read
+    return Live(saved, _state(saved), False, job.error if job is not None else None)
 
 
 def _state(saved: SavedRun) -> RunState | None:
@@ -132,6 +132,28 @@ def stop(saved: SavedRun) -> None:
 def table_of(saved: SavedRun) -> SavedTable | None:
     """The table that a run is about, None if it is not in this workspace any more."""
     return next((t for t in state.tables() if t.id == saved.table_id), None)
+
+
+def lost(now: Live | None) -> OddysseyError | None:
+    """Why the record of a run that is over cannot be read, such as because its folder was deleted; None if it can."""
+    if now is None or now.state is None or now.busy:
+        return None
+    try:
+        record = Record(state.store().runs.path(now.saved))
+        record.context()
+        record.odd()
+    except OddysseyError as e:
+        return e
+    return None
+
+
+def table_then(saved: SavedRun) -> Mapping[str, Any] | None:
+    """Name and digest of the table as it was when the question was asked, None if the record does not tell."""
+    try:
+        found: Mapping[str, Any] | None = Record(state.store().runs.path(saved)).context()["table"]
+    except OddysseyError:
+        return None
+    return found
 
 
 def context(table: SavedTable) -> Context:

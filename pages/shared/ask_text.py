@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from core.controller.plan import Plan
 from core.controller.state import RunState
@@ -21,13 +23,15 @@ class Figures:
 
     Attributes:
         ranked: Untested slices that were ranked, None without a ranking.
-        found, valid: Samples found, and those that match in every dimension; None without a search.
+        found, usable, valid: Samples found, those that do not contradict their slice and can be evaluated, and those of them that match
+            in every dimension, so that they count as evidence; None without a search.
         scored, right: Samples with a verdict and those answered rightly, None without an evaluation.
         waiting, failed: Steps in that state.
     """
 
     ranked: int | None
     found: int | None
+    usable: int | None
     valid: int | None
     scored: int | None
     right: int | None
@@ -44,12 +48,18 @@ def figures(run: RunState) -> Figures:
     return Figures(
         sum(ranks) if ranks else None,
         sum(s.rows or 0 for s in found) if found else None,
+        sum(_usable(s.counts) for s in found) if found else None,
         sum(int(s.counts.get("valid", 0)) for s in found) if found else None,
         sum(int(c.get("scored", 0)) for c in scored) if scored else None,
         sum(int(c["right"]) for c in scored) if scored and all("right" in c for c in scored) else None,
         sum(s.status == "waiting" for s in run.steps),
         sum(s.status == "failed" for s in run.steps),
     )
+
+
+def _usable(counts: Mapping[str, Any]) -> int:
+    """Samples that can be evaluated; records of before this was counted tell only the verdicts."""
+    return int(counts.get("usable", int(counts.get("valid", 0)) + int(counts.get("partial", 0))))
 
 
 def headline(run: RunState) -> Text:
@@ -93,16 +103,22 @@ def said(f: Figures) -> list[Text]:
     parts: list[Text] = []
     if f.ranked is not None:
         parts.append(mark(f"{f.ranked:,} untested {'slice' if f.ranked == 1 else 'slices'} ranked"))
-    if f.found is not None and f.valid is not None:
-        parts.append(f"{f.found:,} {'sample' if f.found == 1 else 'samples'} found, {f.valid:,} usable")
+    if f.found is not None and f.usable is not None and f.valid is not None:
+        evidence = f" ({f.valid:,} as evidence)" if f.valid != f.usable else ""
+        parts.append(f"{f.found:,} {'sample' if f.found == 1 else 'samples'} found, {f.usable:,} usable{evidence}")
     if f.scored is not None:
         share = f" ({f.right / f.scored:.0%})" if f.scored and f.right is not None else ""
         parts.append(f"{f.right:,} of {f.scored:,} answers right{share}" if f.right is not None else f"{f.scored:,} answers scored")
     return parts
 
 
-def provenance(run: RunState) -> Text:
-    """Who planned, how long it took, and the run by its id."""
+def provenance(run: RunState, table: Mapping[str, Any] | None = None) -> Text:
+    """Who planned, how long it took, the table as it was then, and the run by its id.
+
+    Args:
+        run: The run.
+        table: Name and digest of the table that it is about, None if it came from a file.
+    """
     seconds = sum(s.seconds for s in run.steps)
     n = len(run.steps)
     parts: list[Text] = [f"{by(run.plan)}, {n} {'operator' if n == 1 else 'operators'}, {seconds:.2f} s"]
@@ -113,6 +129,8 @@ def provenance(run: RunState) -> Text:
             n=n,
             s=f"{seconds:.2f}",
         )
+    if table is not None:
+        parts.append(fill("Table {name} {digest}", name=table["name"], digest=code(table["digest"][:6])))
     return fill("{p}. {rule} Run {id}.", p=join(parts, ". "), rule=RULE, id=code(run.id))
 
 

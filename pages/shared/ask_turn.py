@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.storage import SavedTable
-from pages.shared import ask_card, ask_edit, ask_runs, connections_form
+from pages.shared import ask_card, ask_edit, ask_runs, connections_form, eval_moved
 from pages.shared.ask_runs import Live
 
 
@@ -11,17 +11,21 @@ def show(now: Live, table: SavedTable) -> None:
     """What waits for an answer, lacks a model, went wrong or was left in the middle."""
     if now.busy:
         return
+    if (error := ask_runs.lost(now)) is not None:
+        if ask_card.gone(error) == "again":
+            ask_runs.ask(now.saved.query, table)
+        return
     lacks = ask_runs.lacking(now.state) if now.state is not None else None
     if now.error is not None or now.interrupted:
         answer = ask_card.trouble(now.error, now.state is not None)
     elif now.state is not None and lacks:
         answer = ask_card.connect(now.state, lacks)
     elif now.state is not None:
-        answer = ask_card.show(now.state, ask_runs.evidence(now.state))
+        answer = ask_card.show(now.state, ask_runs.evidence(now.state), ask_card.other_model(table))
     else:
         return
     if answer == "" and now.state is not None:
-        ask_card.follow(now.state)
+        ask_card.follow(now.state, bool(eval_moved.holding(now.saved.id)))
     if answer in ("do", "skip"):
         at = ask_runs.to_answer(now.state)
         ask_runs.go_on(now.saved, {} if at is None else {at: answer})

@@ -9,7 +9,7 @@ import streamlit as st
 from core.controller.plan import TOP, Acquire, AcquireSource, Evaluate, InOdd, Plan
 from core.controller.reading import Planned
 from core.storage import SavedTable
-from pages.shared import ask_runs, connections, footage, shell
+from pages.shared import ask_card, ask_runs, connections, footage, shell
 from pages.shared.ask_plan import SOURCES
 from pages.shared.markup import fill, strong
 
@@ -26,6 +26,8 @@ def form(table: SavedTable) -> None:
             m=strong(model.name) if model else "not connected",
         )
     )
+    if warning := ask_card.other_model(table):
+        shell.note(warning)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         top = st.number_input("First gaps", 1, 10_000, TOP, key="start_top", width=130)
         per = st.number_input("Samples of each", 1, 1_000, 1, key="start_per", width=150)

@@ -56,7 +56,7 @@ RUN = RunState(
         step("triage", 0, status="done", rows=12, seconds=0.1),
         step("in_odd", 1, status="done", rows=10, counts={"combinations": 480, "observed": 8, "missing": 472}, in_sha=SHA, seconds=0.2),
         step("out_of_odd", 2, status="done", rows=10, counts={"missing": 120}, seconds=0.3),
-        step("acquire", 3, status="done", rows=24, counts={"valid": 9, "partial": 11, "invalid": 4, "items": 20}, seconds=0.56),
+        step("acquire", 3, status="done", rows=24, counts={"valid": 9, "partial": 11, "invalid": 4, "usable": 9}, seconds=0.56),
         step("evaluate", 4, status="waiting", rows=9, estimate=ESTIMATE, note="9 samples for m1."),
     ),
 )
@@ -70,6 +70,13 @@ def test_the_headline_counts_what_was_ranked_found_and_waits():
     said = "Plan ready: 592 untested slices ranked, 24 samples found, 9 usable. One paid step waits for you."
     assert plain(ask_text.headline(RUN)) == said
     assert "<b>592 untested slices ranked</b>" in ask_text.headline(RUN)
+
+
+def test_usable_are_those_that_the_button_evaluates_and_evidence_is_told_apart():
+    partly = replace(RUN.steps[3], counts={"valid": 0, "partial": 1, "invalid": 9, "usable": 1})
+    assert "24 samples found, 1 usable (0 as evidence)." in plain(ask_text.headline(RUN.with_step(3, partly)))
+    older = replace(RUN.steps[3], counts={"valid": 2, "partial": 3, "invalid": 9})  # of a record of before it was counted
+    assert "24 samples found, 5 usable (2 as evidence)." in plain(ask_text.headline(RUN.with_step(3, older)))
 
 
 def test_after_the_evaluation_the_headline_tells_what_came_out():
