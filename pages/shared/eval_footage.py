@@ -127,7 +127,7 @@ def _columns(read: ReadManifest, key: str) -> None:
         with left:
             for d in read.odd.dimensions:
                 now = read.plan.dims.get(d.name, NOTHING)
-                wanted = st.selectbox(d.label, columns, columns.index(now), key=f"footage.dim.{key}.{d.name}")
+                wanted = st.selectbox(label(d.label), columns, columns.index(now), key=f"footage.dim.{key}.{d.name}")
                 if wanted != now:
                     dims[d.name] = "-" if wanted == NOTHING else wanted
         with right:

@@ -14,6 +14,7 @@ from core.seed_table import SeedTable
 from core.similarity import MODES, default_choice
 from pages.shared import gaps_scope
 from pages.shared.gaps_parameters import RANGES, WORDS, first_rank, within
+from pages.shared.markup import label
 from pages.shared.results import Filter, as_filter
 
 TOPS = (20, 50, 100, 500)
@@ -135,7 +136,7 @@ def filters(odd: Odd, dims: list[str], scope: Scope = IN_ODD) -> Filter:
             values = named(names[d])
             _forget(f"w_{d}", names[d])
             chosen[d] = st.multiselect(
-                odd.by_name[d].label,
+                label(odd.by_name[d].label),
                 list(values),
                 key=f"w_{d}",
                 bind="query-params",

@@ -12,6 +12,7 @@ from core.odd.rules import implausible_rules
 from core.plots import named, plain
 from core.scoring import IN_ODD, Scope
 from core.scoring.scope import Kind
+from pages.shared.markup import label
 
 KINDS = get_args(Kind)
 EXTEND = "x_"
@@ -64,7 +65,7 @@ def chosen_scope(odd: Odd, changed: Callable[[], None]) -> tuple[Scope, bool]:
         for d, values in known.items():
             words = named(values)
             picked[d] = st.multiselect(
-                odd.by_name[d].label,
+                label(odd.by_name[d].label),
                 values,
                 key=EXTEND + d,
                 bind="query-params",
@@ -93,7 +94,7 @@ def _plausible_only(odd: Odd, changed: Callable[[], None]) -> bool:
         key="plausible",
         bind="query-params",
         on_change=changed,
-        help=f"The ODD has {len(rules)} rules on combinations that hardly occur: " + " ".join(r.reason for r in rules),
+        help=f"The ODD has {len(rules)} rules on combinations that hardly occur: " + label(" ".join(r.reason for r in rules)),
     )
     return bool(word == "yes")
 

@@ -17,7 +17,7 @@ from core.operators import ImportChoices
 from core.seed_table import CheckReport, TableFile
 from core.seed_table.scores import SCALE_TEXT
 from pages.shared import seed_draft, shell, state
-from pages.shared.markup import code, fill, join, strong
+from pages.shared.markup import code, fill, join, label, strong
 from pages.shared.seed_draft import OpenImport
 
 MOST = 200
@@ -243,7 +243,7 @@ def ask_shown(held: OpenImport, models: list[str]) -> str:
     key = preset(held.key("shown"), models[0])
     if st.session_state[key] not in models:
         st.session_state[key] = models[0]
-    return st.segmented_control("Shown on this page", models, key=key, required=True) or models[0]
+    return st.segmented_control("Shown on this page", models, key=key, required=True, format_func=label) or models[0]
 
 
 def in_words_of_the_page(error: OddysseyError) -> OddysseyError:
