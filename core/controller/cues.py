@@ -22,6 +22,10 @@ ACTS: tuple[Family, ...] = ("acquire", "retrieve", "synthesis", "evaluate")
 """Families that ask for something to be done; the others ask for something to be told."""
 
 
+_NOTHING = re.compile(r"\b(?:nothing|none|no|neither)\b")
+"""Words in an order that make none of it: "fetch no images"."""
+
+
 class _Families(BaseModel):
     model_config = ConfigDict(extra="forbid")
     gap: list[str]
@@ -41,11 +45,14 @@ class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid")
     verbs: dict[str, list[str]]
     words: dict[str, list[str]]
+    parts: dict[str, str]
     families: _Families
     wondering: list[str]
+    wondering_passive: list[str]
     noun_before: list[str]
     refused: list[str]
     real_only: list[str]
+    no_ranking: list[str]
     fallback: list[str]
     injection: list[str]
 
@@ -66,11 +73,13 @@ class Cues:
         spans: Words of each family that was found.
         source: Where samples are to come from; None if none are asked for.
         injection: Whether it gives orders that are none of a question's business.
+        no_ranking: Whether it says that no list of what is untested is wanted.
     """
 
     spans: dict[Family, tuple[Span, ...]]
     source: AcquireSource | None
     injection: bool
+    no_ranking: bool = False
 
     def __contains__(self, family: Family) -> bool:
         return family in self.spans
@@ -82,7 +91,9 @@ def asks_for(query: str) -> frozenset[Asked]:
     "evaluate" brings "acquire" with it, as nothing can be evaluated without samples. "synthesis" means that images may be made:
     it was asked for, or samples were asked for without saying from where.
     """
-    found = cues(tokens(query))
+    from core.controller.spelling import spelled  # knows the words of this module
+
+    found = cues(spelled(tokens(query))[0])
     if found.injection or found.source is None:
         return frozenset()
     asked: set[Asked] = {"acquire"}
@@ -114,7 +125,8 @@ def cues(toks: Sequence[Token]) -> Cues:
             spans[family] = kept
     as_tokens = {f: tuple(dict.fromkeys(_span(s, starts) for s in found)) for f, found in spans.items()}
     injected = any(p.search(text) for p in rules.injection)
-    return Cues(as_tokens, _source(spans, text, rules), injected)
+    refused = any(p.search(text) for p in rules.no_ranking)
+    return Cues(as_tokens, _source(spans, text, rules), injected, refused)
 
 
 def _source(spans: dict[Family, list[tuple[int, int]]], text: str, rules: _Rules) -> AcquireSource | None:
@@ -143,7 +155,12 @@ def _settle_domain(spans: dict[Family, list[tuple[int, int]]]) -> None:
 def _is_asked(text: str, span: tuple[int, int], family: Family, rules: _Rules) -> bool:
     """Whether the verb is an order, and not refused or something that is wondered about ("what should we evaluate next?")."""
     before = rules.clause.split(text[: span[0]])[-1].strip()
+    verb = text[span[0] : span[1]]
+    if _NOTHING.search(verb if " " in verb else text[span[0] : span[1] + 8]):
+        return False
     if any(p.search(before) for p in (*rules.refused, *rules.wondering)):
+        return False
+    if rules.passive.match(text, span[0]) and any(p.search(before) for p in rules.wondering_passive):
         return False
     if family == "evaluate" and any(p.search(before) for p in rules.noun_before):
         return False
@@ -179,11 +196,14 @@ def find_all(patterns: Sequence[re.Pattern[str]], toks: Sequence[Token]) -> list
 class _Rules:
     families: dict[Family, tuple[re.Pattern[str], ...]]
     wondering: tuple[re.Pattern[str], ...]
+    wondering_passive: tuple[re.Pattern[str], ...]
     noun_before: tuple[re.Pattern[str], ...]
     refused: tuple[re.Pattern[str], ...]
     real_only: tuple[re.Pattern[str], ...]
+    no_ranking: tuple[re.Pattern[str], ...]
     injection: tuple[re.Pattern[str], ...]
     wh: re.Pattern[str]
+    passive: re.Pattern[str]
     clause: re.Pattern[str]
 
 
@@ -196,15 +216,18 @@ def _document() -> _Document:
 @cache
 def _rules() -> _Rules:
     doc = _document()
-    families: dict[Family, tuple[re.Pattern[str], ...]] = {f: compiled(ps) for f, ps in doc.families}  # type: ignore[misc]
+    families: dict[Family, tuple[re.Pattern[str], ...]] = {f: compiled([_sentence(p) for p in ps]) for f, ps in doc.families}  # type: ignore[misc]
     return _Rules(
         families,
         compiled(doc.wondering),
+        compiled(doc.wondering_passive),
         compiled(doc.noun_before),
         compiled(doc.refused),
         compiled(doc.real_only),
+        compiled(doc.no_ranking),
         compiled(doc.injection),
         compiled([r"\b<wh>\b"])[0],
+        compiled([r"<order_be>\b"])[0],
         re.compile(r"(?:[.;:?!,]| (?:and|then|but|plus)(?= ))"),
     )
 
@@ -229,6 +252,11 @@ def compiled(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(_expand(p)) for p in patterns)
 
 
+def _sentence(pattern: str) -> str:
+    """A pattern for the start of a question as one for the start of any of its sentences."""
+    return rf"(?:^|(?<=[.;:!?] )){pattern[1:]}" if pattern.startswith("^") else pattern
+
+
 def _expand(pattern: str) -> str:
     pattern = re.sub(r"<(\w+)(\*?)>", lambda m: _listed(m[1], bool(m[2])), pattern)
     between = rf"(?:(?!{_listed('analysis', False)} )[^\W_][\w'.]* )"
@@ -239,6 +267,8 @@ def _expand(pattern: str) -> str:
 @cache
 def _listed(name: str, any_form: bool) -> str:
     doc = _document()
+    if name in doc.parts:
+        return doc.parts[name]
     forms = {f for verb in doc.verbs[name] for f in verb_forms(verb, any_form)} if name in doc.verbs else set(doc.words[name])
     ordered = sorted(forms, key=lambda w: (-len(w), w))
     return "(?:" + "|".join(w if "\\" in w else re.escape(w).replace("\\ ", " ") for w in ordered) + ")"

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from core.controller.cues import Cues, cues, is_cue_word
+from core.controller.cues import ACTS, Cues, cues, is_cue_word
 from core.controller.language import idioms, idle_stems, language, negation_words
 from core.controller.matching import Hit, find_dimensions, find_values
 from core.controller.numbers import amounts
 from core.controller.plan import Values
 from core.controller.polarity import Polarity, polarities
 from core.controller.reading import How, Reading, Suggestion
+from core.controller.spelling import Slip, spelled
 from core.controller.vocabulary import Vocabulary, vocabulary
 from core.controller.words import Token, key, stem, tokens
 from core.odd import Odd, built_in
@@ -22,6 +23,7 @@ _NOT_WANTED: dict[Polarity, str] = {
     "left_out": "left out",
     "any": "any value will do, so no filter",
     "combination": "not left out: a filter leaves out values, not combinations",
+    "unsure": "no effect: it is not sure whether it is wanted or to be left out",
 }
 _TYPO = 0.82
 """Least likeness of a word to one of the vocabulary for it to be suggested as a slip of the keyboard."""
@@ -45,6 +47,8 @@ class Read:
         top, per_slice: Amounts, None if not said.
         rest: Ranges of tokens that nothing was made of.
         understood: Whether there is anything to plan.
+        only: Dimensions that a question without values is restricted to ("only weather").
+        slips: Words that were read as others.
     """
 
     query: str
@@ -62,6 +66,8 @@ class Read:
     per_slice: int | None = None
     rest: list[tuple[int, int]] = field(default_factory=list)
     understood: bool = False
+    only: tuple[str, ...] = ()
+    slips: tuple[Slip, ...] = ()
 
     @property
     def words(self) -> bool:
@@ -105,11 +111,14 @@ def in_order(dimension: Any, values: Iterable[str]) -> list[str]:
 
 def interpret(query: str, odd: Odd) -> Read:
     """Reads a question: values, polarity, proxies, terms that are not there, amounts, cues."""
-    toks = tokens(query)
+    written = tokens(query)
     vocab = vocabulary(odd)
-    found = cues(toks)
+    usual, found_slips = spelled(written)
+    slips = [s for s in found_slips if written[s.at].text not in vocab.words]
+    found = cues(usual)
+    toks, own = spelled(written, vocab.words)
     hits = find_values(vocab, toks)
-    read = Read(query, odd, toks, found)
+    read = Read(query, odd, toks, found, slips=tuple(dict.fromkeys((*slips, *own))))
     named = {i for at, (end, _) in find_dimensions(vocab, toks).items() for i in range(at, end)}
     taken = {i for h in hits for i in range(h.start, h.end)}
     unsupported = _unsupported(read, taken)
@@ -122,11 +131,12 @@ def interpret(query: str, odd: Odd) -> Read:
         readings += [(hit.start, r) for r in _of_hit(read, hit, polarity, proxied.get(hit.start))]
     _leave_out(read)
     read.readings = tuple(r for _, r in sorted(readings, key=lambda p: p[0]))
-    said = amounts(toks, hits)
+    said = amounts(toks, hits, sampled=found.source is not None)
     read.top, read.per_slice = said.top, said.per_slice
     read.notes += said.notes
     if read.per_slice and found.source is None:
         read.notes.append("A number of samples was named, but none are asked for; it has no effect.")
+    read.only = _only(toks, find_dimensions(vocab, toks))
     read.rest = _rest(toks, taken | named)
     _finish(read, vocab, hits, taken)
     return read
@@ -141,20 +151,58 @@ def _finish(read: Read, vocab: Vocabulary, hits: Sequence[Hit], taken: set[int])
     read.suggestions = tuple(dict.fromkeys([*also, *_slips(read, vocab, loose)]))
     enough = len(loose) < 2 * max(len(taken), 1)
     only_unsupported = bool(read.unsupported) and not matched
-    read.understood = (cue or (matched and enough)) and not read.cues.injection and not only_unsupported
-    if read.understood and loose:
-        words = ", ".join(f'"{read.quote(s, e)}"' for s, e in read.rest)
-        read.notes.append(f"Not used: {words}.")
+    ours = matched or not loose or bool(set(read.cues.spans) & set(ACTS)) or _in_domain(read, vocab)
+    read.understood = ((cue and ours) or (matched and enough)) and not read.cues.injection and not only_unsupported
+    slips = [s for s in read.slips if s.at not in loose]
+    if slips:
+        told = ", ".join(f'"{read.quote(s.at, s.at + 1)}" as "{s.read_as}"' for s in slips)
+        read.notes.append(f"Spelling: read {told}.")
+
+
+_ONLY = frozenset("only just solely exclusively purely strictly".split())
+
+
+def _only(toks: Sequence[Token], dimensions: Mapping[int, tuple[int, str]]) -> tuple[str, ...]:
+    """Dimensions that are named as the only ones ("only weather", "weather and sky only") or asked for by name ("which weather")."""
+    words = [t.text for t in toks]
+    out: list[str] = []
+    for at, (end, dimension) in dimensions.items():
+        before, after = words[max(0, at - 3) : at], words[end : end + 2]
+        joined = bool(out) and before[-1:] in (["and"], ["or"], [","], ["&"])
+        asked = before[-1:] in (["which"], ["what"]) or "limited" in before or "restricted" in before or "stick" in before
+        if joined or asked or _ONLY & set(before) or _ONLY & set(after[:1]) or after == ["conditions", "only"]:
+            out.append(dimension)
+    return tuple(dict.fromkeys(out))
+
+
+def _in_domain(read: Read, vocab: Vocabulary) -> bool:
+    """Whether any word is about driving or testing; "Which stocks are risky?" has none."""
+    ours = language().domain
+    return (
+        bool(read.unsupported) or bool(find_dimensions(vocab, read.toks)) or any(t.text in ours or stem(t.text) in ours for t in read.toks)
+    )
+
+
+def not_used(read: Read) -> str:
+    """What to say of the words that nothing was made of, "" if there are none."""
+    words = ", ".join(f'"{read.quote(s, e)}"' for s, e in read.rest)
+    return f"Not used: {words}." if words else ""
 
 
 def _of_hit(read: Read, hit: Hit, polarity: Polarity, proxy: tuple[str, str, str] | None) -> list[Reading]:
     phrase, out = read.quote(hit.start, hit.end), []
     if proxy is not None:
         dimension, value, note = proxy
-        read.add(dimension, [value])
         read.notes.append(f"Read by proxy: {note}")
-        return [Reading(phrase, "proxy", dimension, value, note)]
-    note = hit.note
+        if polarity == "wanted":
+            read.add(dimension, [value])
+            return [Reading(phrase, "proxy", dimension, value, note)]
+        if polarity == "left_out":
+            read.left_out.setdefault(dimension, []).append(value)
+        return [Reading(phrase, "proxy", dimension, value, f"{note}; {_NOT_WANTED[polarity]}")]
+    slips = [s for s in read.slips if hit.start <= s.at < hit.end]
+    spelling = ", ".join(f'"{read.quote(s.at, s.at + 1)}" read as "{s.read_as}"' for s in slips)
+    note = "; ".join(filter(None, (spelling, hit.note)))
     if hit.others:
         also = ", ".join(f"{e.dimension}={e.value}" for e in hit.others)
         note = "; ".join(filter(None, (note, f"also a word for {also}")))
@@ -169,17 +217,16 @@ def _of_hit(read: Read, hit: Hit, polarity: Polarity, proxy: tuple[str, str, str
                 said = "; ".join(filter(None, (note, f"outside the ODD; {inside}")))
             out.append(Reading(phrase, how, e.dimension, e.value, said))
         else:
-            words = {
-                "left_out": "left out",
-                "any": "any value will do, so no filter",
-                "combination": "not left out: a filter leaves out values, not combinations",
-            }
-            out.append(Reading(phrase, how, e.dimension, e.value, words[polarity]))
+            out.append(Reading(phrase, how, e.dimension, e.value, "; ".join(filter(None, (spelling, _NOT_WANTED[polarity])))))
     values = [e.value for e in hit.entries]
     if polarity == "wanted":
         read.add(hit.dimension, values)
     elif polarity == "left_out":
         read.left_out.setdefault(hit.dimension, []).extend(values)
+    elif polarity == "unsure":
+        read.notes.append(
+            f'It is not sure whether "{phrase}" is wanted or to be left out, so it has no effect; say "only {phrase}" or "not {phrase}".'
+        )
     elif polarity == "any":
         read.notes.append(f'"{phrase}" was read as no restriction on {hit.dimension}.')
     else:

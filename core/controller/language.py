@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from core.controller.cues import compiled, find_all
+from core.controller.cues import Span, compiled, find_all
 from core.controller.words import Token, stem
 from core.settings import ASSETS
 
@@ -19,12 +20,18 @@ class Negation(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     leave_out: tuple[str, ...]
+    doubtful: tuple[str, ...]
+    verbs_out: tuple[str, ...]
+    weak: tuple[str, ...]
     any: tuple[str, ...]
     after: tuple[str, ...]
+    after_said: tuple[str, ...]
     any_after: tuple[str, ...]
     between: frozenset[str]
     prepositions: frozenset[str]
     verbs: frozenset[str]
+    wishes: frozenset[str]
+    filler: frozenset[str]
     nouns: frozenset[str]
     data: frozenset[str]
 
@@ -43,6 +50,8 @@ class Language(BaseModel):
         stop: Words that are no condition by themselves.
         idle: Words that say nothing about conditions.
         negation: Words around values that are not wanted.
+        domain: Words of questions that are about driving and testing at all.
+        things: Patterns of things that are called after a condition and are none ("school bus").
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,6 +65,8 @@ class Language(BaseModel):
     stop: frozenset[str]
     idle: frozenset[str]
     negation: Negation
+    domain: frozenset[str]
+    things: list[str]
 
     @property
     def stop_stems(self) -> frozenset[str]:
@@ -79,14 +90,34 @@ def idle_stems() -> frozenset[str]:
 def negation_words() -> frozenset[str]:
     """Words of the phrases that leave values out or wave them through."""
     said = language().negation
-    return frozenset(w for phrases in (said.leave_out, said.any, said.after, said.any_after) for p in phrases for w in p.split())
+    phrases = [p for kind in (said.leave_out, said.doubtful, said.verbs_out, said.weak, said.any, said.any_after) for p in kind]
+    after = [w for p in (*said.after, *said.after_said) for w in re.findall(r"[a-z']{2,}", re.sub(r"<\w+>|\\w", " ", p))]
+    return frozenset([*(w for p in phrases for w in p.split()), *after])
 
 
 @cache
-def _idioms() -> tuple[re.Pattern[str], ...]:
-    return compiled([rf"\b(?:{p})(?!\w)" for p in language().idioms])
+def _patterns(kind: Literal["idioms", "things", "after", "after_said"]) -> tuple[re.Pattern[str], ...]:
+    own = language().negation
+    texts = {"idioms": language().idioms, "things": language().things, "after": own.after, "after_said": own.after_said}[kind]
+    return compiled([rf"\b(?:{p})(?!\w)" for p in texts])
 
 
 def idioms(toks: Sequence[Token]) -> list[tuple[int, int]]:
     """Ranges of tokens in which words of the vocabulary mean something else."""
-    return [(s.start, s.end) for s in find_all(_idioms(), toks)]
+    return [(s.start, s.end) for s in find_all(_patterns("idioms"), toks)]
+
+
+def things(toks: Sequence[Token]) -> list[tuple[int, int]]:
+    """Ranges of tokens that name things called after a condition."""
+    return [(s.start, s.end) for s in find_all(_patterns("things"), toks)]
+
+
+def said_after(toks: Sequence[Token]) -> list[tuple[Literal["after", "after_said"], Span]]:
+    """Words that leave out what stands before them, in order; the first kind whatever else is said."""
+    kinds: tuple[Literal["after", "after_said"], ...] = ("after", "after_said")
+    return [(kind, s) for kind in kinds for s in find_all(_patterns(kind), toks)]
+
+
+def asked_about(clause: Sequence[str]) -> bool:
+    """Whether the words of a clause ask for something rather than say it."""
+    return bool({"what", "which", "where", "who", "how", "why", "list", "show", "find", "name", "tell", "do", "does", "did"} & set(clause))

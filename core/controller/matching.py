@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from core.controller.language import idioms, language
+from core.controller.language import idioms, language, things
 from core.controller.vocabulary import NEGATIVE, Entry, Key, Vocabulary, is_condition
 from core.controller.words import BREAKS, Token, key, stem, verb_stem
 
@@ -13,6 +13,7 @@ _CLEAR = NEGATIVE | {"clear", "dry"}
 _NEAR = 3
 """Words at most between a value that several dimensions have and the name of one of them, for that one to be meant."""
 _LINKS = ("is", "are", "of", "equals", "being", '"', "'")
+_LIST_LINKS = frozenset(("and", "or", "nor", "&", "/", ","))
 _LIST = (",", "/", "|", "or", "and", '"', "'")
 
 
@@ -41,7 +42,34 @@ class Hit:
 
 def find_values(vocab: Vocabulary, toks: Sequence[Token]) -> list[Hit]:
     """What a question names, in order; longer phrases first, a name before other phrases, no word twice."""
-    return sorted(_Search(vocab, toks).run(), key=lambda h: h.start)
+    return _agree(toks, sorted(_Search(vocab, toks).run(), key=lambda h: h.start))
+
+
+def listed(toks: Sequence[Token], a: Hit, b: Hit) -> bool:
+    """Whether two values stand in a list, with "and", "or" or a comma between them, and not side by side as in "foggy tunnels"."""
+    said = language().negation
+    between = [t.text for t in toks[a.end : b.start]]
+    links = sum(w in _LIST_LINKS for w in between)
+    return links > 0 and all(w in _LIST_LINKS or w in said.between or w in said.nouns for w in between)
+
+
+def _opposed(toks: Sequence[Token], a: Hit, b: Hit) -> bool:
+    """Whether one value stands against another: "rain rather than snow"."""
+    between = {t.text for t in toks[a.end : b.start]}
+    return bool(between & {"not", "than", "instead", "without"}) and between <= set("rather than not instead of but , without".split())
+
+
+def _agree(toks: Sequence[Token], hits: list[Hit]) -> list[Hit]:
+    """Takes words of several dimensions in that of their neighbours in a list: in "rain or snow" the snow is weather."""
+    out = list(hits)
+    for i, h in enumerate(hits):
+        pairs = [(j, out[min(i, j)], out[max(i, j)]) for j in (i - 1, i + 1) if 0 <= j < len(hits)]
+        near = [out[j].dimension for j, a, b in pairs if listed(toks, a, b) or _opposed(toks, a, b)]
+        theirs = next((d for d in near if any(e.dimension == d for e in h.others)), "")
+        if theirs and h.dimension not in near:
+            entries = tuple(e for e in h.others if e.dimension == theirs)
+            out[i] = replace(h, entries=entries, others=(*h.entries, *(e for e in h.others if e.dimension != theirs)))
+    return out
 
 
 def find_dimensions(vocab: Vocabulary, toks: Sequence[Token]) -> dict[int, tuple[int, str]]:
@@ -91,7 +119,7 @@ class _Search:
     def _mask_idioms(self) -> None:
         """Passes over turns of phrase that mean something else, but for a phrase of the ODD's own and within longer phrases."""
         known = self.vocab.exact
-        for start, end in idioms(self.toks):
+        for start, end in (*idioms(self.toks), *things(self.toks)):
             own = self.vocab.odd.source != "built-in" and tuple(self.texts[start:end]) in known
             sizes = range(end - start + 1, self.vocab.longest + 1)
             around = [(i, i + n) for n in sizes for i in range(max(0, start - n + 1), min(end, len(self.toks) - n + 1))]
@@ -130,13 +158,14 @@ class _Search:
                 self._take(i, 2, entries)
 
     def _take(self, i: int, size: int, entries: Sequence[Entry]) -> None:
-        """Takes a phrase; of several dimensions the one that is named beside it, else the first that has it as a name."""
+        """Takes a phrase; of several dimensions the one that is named beside it or alone, else the first that has it as a name."""
         self._use(i, i + size)
         dims = list(dict.fromkeys(e.dimension for e in entries))
         away = [(at, end, d) for at, (end, d) in self.dimensions.items() if d in dims and not i <= at < i + size]
         near = min(((min(abs(i - at), abs(end - i)), d) for at, end, d in away), default=(_NEAR + 1, ""))
         named = [e.dimension for e in entries if e.how == "exact"]
-        chosen = near[1] if near[0] <= _NEAR else (named or dims)[0]
+        one = len({d for _, _, d in away}) == 1
+        chosen = near[1] if near[0] <= _NEAR or one else (named or dims)[0]
         mine = tuple(e for e in entries if e.dimension == chosen)
         self.found.append(Hit(i, i + size, mine, tuple(e for e in entries if e.dimension != chosen)))
 

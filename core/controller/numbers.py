@@ -26,13 +26,14 @@ _SAMPLE = (
 )
 _ONE = r"(?:slice|scenario|gap|condition|case|combination|situation|of them|one|cell|them)s?"
 _EACH = (
-    rf"(?:(?:per|for (?:each|every)|for every single|in each|of each) (?:of (?:the|these|those) )?(?:\w+ ){{0,3}}?{_ONE}|each|apiece|per\b)"
+    rf"(?:(?:per|for (?:each|every)|for every single|in each|of each) (?:of (?:the|these|those) )?(?:\w+ ){{0,5}}?{_ONE}|each|apiece|per\b)"
 )
 _BEST = r"(?:top|best|worst|riskiest|most|highest|biggest|weakest|largest|scariest|hardest|leading)"
 _N = r"(?<![\d.,])(\d+)(?![.,]?\d)"
 _ADJ = r"(?:(?!per\b|for\b|each\b)[a-z']+ ){0,4}?"
+_BE = r"(?:(?:should|shall|must|are to|is to|have to|need to|can|could|to) be [a-z]+ )?"
 _PER = (
-    re.compile(rf"\b{_N} {_ADJ}{_SAMPLE} {_EACH}"),
+    re.compile(rf"\b{_N} {_ADJ}{_SAMPLE} {_BE}{_EACH}"),
     re.compile(rf"\b{_N} {_EACH}"),
     re.compile(rf"\b(?:each|every) {_ADJ}{_N} {_ADJ}{_SAMPLE}"),
 )
@@ -42,6 +43,7 @@ _TOP = (
     re.compile(rf"(?<!\bof )(?<!\bour )(?<!\ball )\b{_N} {_ADJ}{_SLICE}\b"),
     re.compile(rf"\b(?:top|k|limit|n) ?[=:] ?{_N}\b"),
 )
+_TESTS = re.compile(rf"\b{_N} {_ADJ}(?:tests?|test cases?|variations?|variants?|experiments?)\b")
 _TOTAL = (re.compile(rf"\b{_N} {_ADJ}{_SAMPLE}\b"), re.compile(rf"\b(?:top|first|best) {_N} {_ADJ}{_SAMPLE}\b"))
 
 
@@ -60,8 +62,14 @@ class Amounts:
     notes: tuple[str, ...] = ()
 
 
-def amounts(toks: Sequence[Token], hits: Sequence[Hit]) -> Amounts:
-    """The numbers of a question; those that belong to a value of the vocabulary are none."""
+def amounts(toks: Sequence[Token], hits: Sequence[Hit], *, sampled: bool = True) -> Amounts:
+    """The numbers of a question; those that belong to a value of the vocabulary are none.
+
+    Args:
+        toks: Its words.
+        hits: The values that it names.
+        sampled: Whether it asks for samples; if not, "three more tests" are three slices to test.
+    """
     inside = {i for h in hits for i in range(h.start, h.end)}
     text = " ".join(_digits(t.text) if i not in inside else "x" for i, t in enumerate(toks))
     text = re.sub(r"\b(?:a )?(?:couple|pair) of\b", "2", text)
@@ -70,7 +78,7 @@ def amounts(toks: Sequence[Token], hits: Sequence[Hit]) -> Amounts:
     per = _first(_PER, text)
     if per:
         text = text[: per[1]] + "y" + text[per[2] :]
-    top = _first(_TOP, text)
+    top = _first(_TOP, text) or (None if sampled or per else _first((_TESTS,), text))
     if top:
         text = text[: top[1]] + "y" + text[top[2] :]
     total = _first(_TOTAL, text) if not per else None

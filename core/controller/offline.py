@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.controller.cues import asks_for, cues
-from core.controller.interpret import Read, interpret
+from core.controller.interpret import Read, interpret, not_used
 from core.controller.language import language
 from core.controller.plan import TOP, Acquire, Evaluate, InOdd, Op, OutOfOdd, Plan, Step, Triage, Values
 from core.controller.reading import Planned, Reading
@@ -41,6 +41,8 @@ def plan_offline(query: str, odd: Odd, settings: Settings | None = None) -> Plan
 
         read = suggest(read, settings)
     clarify = _clarify(read)
+    if read.understood:
+        read.notes.append(not_used(read))
     steps = () if clarify else tuple(_Rules(read).steps())
     plan = Plan(
         query=text,
@@ -86,6 +88,9 @@ class _Rules:
         if c.source is not None:
             after: list[Op] = ["evaluate", "triage"] if "evaluate" in c else []
             return ["out_of_odd" if self.ext else "in_odd", "acquire", *after]
+        if c.no_ranking and "triage" in c:
+            self.read.notes.append("No ranking of what is untested, as the question says that none is wanted.")
+            return ["triage"]
         if broad and not (named and not base):
             return ["triage", "in_odd", "out_of_odd"]
         if self.ext:
@@ -139,9 +144,12 @@ class _Rules:
         """What a question about the world outside adds where it names no values: that of example A, or some of every dimension."""
         odd, r = self.read.odd, self.read
         open_ = [d for d in odd.dimensions if d.extendable and d.name not in r.focus]
+        chosen = [d for d in open_ if d.name in r.only]
+        open_ = chosen or open_
         known = language().broad
         wanted = {d.name: [v.name for v in d.values if v.name in known.get(d.name, ()) and v.tier == "extended"] for d in open_}
-        if odd.source != "built-in" and sum(map(bool, wanted.values())) < 2:
+        few = sum(map(bool, wanted.values())) < (2 if odd.source != "built-in" and not chosen else len(chosen))
+        if few:
             wanted = {d.name: [v.name for v in d.values if v.tier == "extended"][:_MANY] for d in open_}
         left = {d: [v for v in vs if v not in r.left_out.get(d, ())] for d, vs in wanted.items()}
         left = {d: vs for d, vs in left.items() if vs}

@@ -7,18 +7,25 @@ from functools import cache
 from itertools import pairwise
 from typing import Literal
 
-from core.controller.language import language
-from core.controller.matching import Hit
-from core.controller.words import Token
+from core.controller.cues import is_cue_word
+from core.controller.language import asked_about, language, said_after
+from core.controller.matching import Hit, listed
+from core.controller.words import BREAKS, Token
 
-Polarity = Literal["wanted", "left_out", "any", "combination"]
-"""combination: several values together are to be left out, which a filter cannot do."""
+Polarity = Literal["wanted", "left_out", "any", "combination", "unsure"]
+"""combination: several values together are to be left out, which a filter cannot do; unsure: it is not clear which."""
 
 Phrase = tuple[str, ...]
+_Kind = Literal["leave_out", "doubtful", "verbs_out", "weak", "any"]
+_LINKS = ("and", "or", "nor", "&", "/", ",")
+_FAR = 6
+"""Words at most that are passed over in search of what a negation is about."""
+_ALL = frozenset("any all every anything everything whole".split())
+_HAVE = frozenset("have has had got gotten i've we've they've there there's is are was were see saw seen".split())
 
 
 @cache
-def _phrases(kind: Literal["leave_out", "any", "after", "any_after"]) -> Mapping[str, tuple[Phrase, ...]]:
+def _phrases(kind: Literal["leave_out", "doubtful", "verbs_out", "weak", "any", "any_after"]) -> Mapping[str, tuple[Phrase, ...]]:
     """Phrases of a kind by their first word, longer ones first."""
     out: dict[str, tuple[Phrase, ...]] = {}
     for phrase in sorted((tuple(p.split()) for p in getattr(language().negation, kind)), key=lambda p: -len(p)):
@@ -30,103 +37,209 @@ def polarities(toks: Sequence[Token], hits: Sequence[Hit]) -> list[Polarity]:
     """The polarity of each value that a question names.
 
     Negation reaches over a list ("except tunnels, bridges and rural roads") up to the next preposition, verb or sign. Words that say
-    that something was not *tested* leave nothing out ("no night data", "not yet covered at night").
+    that something was not *tested* leave nothing out ("no night data", "not yet covered at night"). Where words that leave something
+    out stand before a value and what is between them cannot be read, or a list goes on in another way, the value is unsure.
     """
-    out: list[Polarity] = ["wanted"] * len(hits)
-    at = {h.start: i for i, h in enumerate(hits)}
-    inside = {j for h in hits for j in range(h.start, h.end)}
-    i = 0
-    while i < len(toks):
-        if i in inside:
-            i += 1
-            continue
-        anyway, leave = _starts(toks, i, _phrases("any")), _starts(toks, i, _phrases("leave_out"))
-        if not anyway and not leave:
-            i += 1
-            continue
-        start = i + max(anyway, leave)
-        reached, end = _reach(toks, hits, at, start)
-        if reached and anyway >= leave:
-            but_also = any(t.text == "but" for t in toks[end : end + 2]) and toks[i].text == "not"
-            for h in reached:
-                out[h] = "wanted" if but_also else "any"
-        elif reached and not _says_untested(toks, i, end):
-            dims = [hits[h].dimension for h in reached]
-            together = len(reached) > 1 and len(set(dims)) > 1 and not _listed(toks, hits, reached)
-            for h in reached:
-                out[h] = "combination" if together else "left_out"
-        i = max(end if reached else start, i + 1)
-    for i, hit in enumerate(hits):
-        said = _said_after(toks, hit) if out[i] == "wanted" else None
-        if said:
-            for j in _list_before(toks, hits, i):
-                out[j] = said if out[j] == "wanted" else out[j]
-    return out
+    return _Reader(toks, hits).run()
 
 
-def _said_after(toks: Sequence[Token], hit: Hit) -> Polarity | None:
-    """What words after a value make of it: "tunnels excluded", "leave tunnels out", "day or night does not matter"."""
-    if _starts(toks, hit.end, _phrases("any_after")):
-        return "any"
-    aside_from = _word(toks, hit.end) == "aside" and _word(toks, hit.end + 1) == "from"
-    left = _word(toks, hit.start - 1) in ("leave", "leaving", "keep", "keeping") and _word(toks, hit.end) in ("out", "aside", "away")
-    return "left_out" if left or (_starts(toks, hit.end, _phrases("after")) and not aside_from) else None
+class _Reader:
+    """One pass over a question."""
 
+    def __init__(self, toks: Sequence[Token], hits: Sequence[Hit]) -> None:
+        self.toks, self.hits = toks, hits
+        self.out: list[Polarity] = ["wanted"] * len(hits)
+        self.at = {h.start: i for i, h in enumerate(hits)}
+        self.inside = {j for h in hits for j in range(h.start, h.end)}
 
-def _list_before(toks: Sequence[Token], hits: Sequence[Hit], i: int) -> list[int]:
-    """A value and those of its dimension that stand before it in a list."""
-    out = [i]
-    while out[-1] > 0 and hits[out[-1] - 1].dimension == hits[i].dimension and _listed(toks, hits, [out[-1] - 1, out[-1]]):
-        out.append(out[-1] - 1)
-    return out
+    def run(self) -> list[Polarity]:
+        i = 0
+        while i < len(self.toks):
+            i = max(self._negation(i), i + 1) if i not in self.inside else i + 1
+        for pattern, span in said_after(self.toks):
+            if span.start in {h.end for h in self.hits}:
+                self._after(next(i for i, h in enumerate(self.hits) if h.end == span.start), pattern)
+        for i, hit in enumerate(self.hits):
+            if self.out[i] == "wanted" and _starts(self.toks, hit.end, _phrases("any_after")):
+                self._set(self._list_before(i, same=True), "any")
+            elif self._word(hit.end) in ("out", "aside", "away"):
+                chain = self._list_before(i)
+                if self._word(self.hits[chain[-1]].start - 1) in ("leave", "leaving", "keep", "keeping", "put", "set"):
+                    self._set(chain, "left_out")
+        return self.out
 
+    def _negation(self, i: int) -> int:
+        """Reads a negation at a token, if there is one, and gives the token behind what it reaches."""
+        sizes: dict[_Kind, int] = {k: _starts(self.toks, i, _phrases(k)) for k in ("any", "leave_out", "doubtful", "verbs_out", "weak")}
+        kind = max(sizes, key=lambda k: sizes[k])
+        if not sizes[kind] or (kind == "verbs_out" and self._no_order(i, i + sizes[kind])):
+            return i + 1
+        if self._word(i) in ("we", "nothing", "but", "bar") and kind == "leave_out" and not self._speaks(i):
+            return i + 1
+        start = i + sizes[kind]
+        while start > i + 1 and start - 1 in self.inside:  # "nothing at night"
+            start -= 1
+        reached, end, loose = self._reach(start, strong=kind in ("leave_out", "doubtful", "verbs_out"))
+        if kind == "doubtful":
+            self._set(reached + loose, "wanted" if asked_about(self._clause_before(i)) else "unsure", over=True)
+        elif kind == "any":
+            but_also = any(t.text == "but" for t in self.toks[end : end + 2]) and self._word(i) == "not"
+            self._set(reached, "wanted" if but_also else "any", over=True)
+        elif not self._says_untested(i, end):
+            dims = {self.hits[h].dimension for h in reached}
+            together = len(dims) > 1 and not all(listed(self.toks, self.hits[a], self.hits[b]) for a, b in pairwise(reached))
+            self._set(reached, "combination" if together else "left_out", over=True)
+            self._set(loose, "unsure")
+        return max(end if reached or loose else start, i + 1)
 
-def _word(toks: Sequence[Token], i: int) -> str:
-    return toks[i].text if 0 <= i < len(toks) else ""
+    def _no_order(self, i: int, start: int) -> bool:
+        """Whether a verb of leaving out tells or asks what is left out: "where does accuracy drop in rain", "what did we skip"."""
+        if len(self.toks[i:start]) == 1 and self._word(start) in language().negation.prepositions:
+            return True
+        before = self._clause_before(i)[-4:]
+        return bool({"do", "does", "did", "have", "has", "had"} & set(before)) or before[-1:] in (["it"], ["model"], ["that"], ["which"])
+
+    def _speaks(self, i: int) -> bool:
+        """Whether words that leave something out do so here: "we have enough fog", but not "do we have enough"; "nothing in rain"."""
+        before = self._clause_before(i)
+        if self._word(i) == "we":
+            return not before or before[-1] in ("because", "as", "since", "that", "and", "but", "of")
+        if self._word(i) == "but":
+            return self._word(i + 1) in ("not", "none") or bool(_ALL & set(before[-3:]))
+        if self._word(i) == "nothing" and self._word(i + 1) in ("but", "except", "besides", "other"):
+            return False
+        if self._word(i) == "bar":
+            return self._word(i - 1) not in ("the", "a", "an", "our")
+        return not _HAVE & set(before[-3:])
+
+    def _clause_before(self, i: int) -> list[str]:
+        """Words before a token, back to the nearest sign."""
+        out: list[str] = []
+        while i > 0 and self.toks[i - 1].word:
+            i -= 1
+            out.insert(0, self.toks[i].text)
+        return out
+
+    def _reach(self, start: int, *, strong: bool) -> tuple[list[int], int, list[int]]:
+        """The values that a negation before a token reaches, the end of the last one, and values of which that is not sure."""
+        said = language().negation
+        reached: list[int] = []
+        link, lead, wish = "", "", False
+        j = end = start
+        j += self._word(j) == ":"  # "without: rain"
+        while j < len(self.toks):
+            word = self._word(j)
+            if j in self.at:
+                h = self.at[j]
+                if reached and not link and word in said.prepositions:  # "other than rain at night"
+                    break
+                other = bool(reached) and self.hits[h].dimension != self.hits[reached[-1]].dimension
+                if link == "," and other and not self._goes_on(h):
+                    ends = j + 1 > len(self.toks) or self.hits[h].end >= len(self.toks) or self._word(self.hits[h].end) in BREAKS
+                    return reached, end, [h] if strong and ends else []
+                reached.append(h)
+                j = end = self.hits[h].end
+                link = ""
+            elif word in _LINKS and reached:
+                link = "," if word == "," or (link == "," and word == ",") else "and" if word in ("and", "&") else "or"
+                j += 1
+            elif word in said.between:
+                ends = not link or not lead or (link == "," and not strong)  # "other than in rain and at night" goes on
+                if reached and word in said.prepositions and link != "or" and ends:
+                    return reached, end, self._loose(j, 1) if strong and link == "and" else []
+                lead = word if not reached and word in said.prepositions else lead
+                j += 1
+            elif reached and (link or word not in said.nouns):
+                break
+            elif reached or word in ("those", "these", "ones") or ((strong or wish) and word in said.filler | said.nouns):
+                j += 1
+            elif word in said.verbs or word in said.wishes:
+                wish, j = wish or word in said.wishes, j + 1
+            else:
+                break
+        if strong and (not reached or link):
+            return reached, end, self._loose(j, 2 if reached else _FAR)
+        return reached, end, []
+
+    def _goes_on(self, h: int) -> bool:
+        """Whether a list that a comma starts ends in "and" or "or": "rain, tunnels and bridges"."""
+        while h + 1 < len(self.hits) and listed(self.toks, self.hits[h], self.hits[h + 1]):
+            between = {t.text for t in self.toks[self.hits[h].end : self.hits[h + 1].start]}
+            if between & {"and", "or", "nor", "&", "/"}:
+                return True
+            h += 1
+        return False
+
+    def _loose(self, j: int, most: int) -> list[int]:
+        """The next value within some words of no known use, none of them a sign, and those in a list with it."""
+        for k in range(j, min(j + most + 1, len(self.toks))):
+            if k in self.at:
+                out = [self.at[k]]
+                while out[-1] + 1 < len(self.hits) and listed(self.toks, self.hits[out[-1]], self.hits[out[-1] + 1]):
+                    out.append(out[-1] + 1)
+                return out
+            word = self._word(k)
+            known = language().negation
+            prepared = word in known.between | known.filler | known.nouns
+            if not self.toks[k].word or word in ("and", "but", "then", "so") or (is_cue_word(word) and not prepared):
+                return []
+        return []
+
+    def _after(self, i: int, pattern: str) -> None:
+        """Reads words after a value that leave it out: "tunnels excluded", "rain and snow can be skipped"."""
+        clause = self._clause_before(self.hits[i].start)
+        if self.out[i] != "wanted" or (pattern == "after_said" and asked_about(clause)):
+            return
+        chain = self._list_before(i)
+        first = chain[-1]
+        beside = first > 0 and self.hits[first - 1].end == self.hits[first].start
+        if beside:
+            self._set([*chain, first - 1], "combination")
+            return
+        before = self._clause_before(self.hits[first].start)
+        filler = language().negation.between | {"all", "both", "leave", "leaving"}
+        opens = before[-1:] == ["with"] or set(before) <= filler
+        for n, h in enumerate(chain):
+            if opens or self.hits[h].dimension == self.hits[i].dimension:
+                self._set([h], "left_out")
+            elif "," in {
+                t.text for t in self.toks[self.hits[h].end : self.hits[chain[n - 1]].start]
+            }:  # "on highways, rain and fog excluded"
+                break
+            else:
+                self._set([h], "unsure")
+
+    def _list_before(self, i: int, *, same: bool = False) -> list[int]:
+        """A value and those before it in a list, last first; a comma alone joins values of one dimension, `same` takes no others."""
+        out, joined = [i], False
+        while out[-1] > 0 and listed(self.toks, self.hits[out[-1] - 1], self.hits[out[-1]]):
+            a, b = self.hits[out[-1] - 1], self.hits[out[-1]]
+            joined = joined or any(t.text in ("and", "or", "nor", "&", "/") for t in self.toks[a.end : b.start])
+            between = [t.text for t in self.toks[a.end : b.start]]
+            if a.dimension != b.dimension and (same or not joined or ("," in between and len(between) > 1)):
+                break
+            out.append(out[-1] - 1)
+        return out
+
+    def _set(self, chain: Sequence[int], polarity: Polarity, *, over: bool = False) -> None:
+        for h in chain:
+            if over or self.out[h] == "wanted":
+                self.out[h] = polarity
+
+    def _word(self, i: int) -> str:
+        return self.toks[i].text if 0 <= i < len(self.toks) else ""
+
+    def _says_untested(self, i: int, end: int) -> bool:
+        """Whether a negation speaks of a lack of data or tests: "no night data", "we have no tunnels"."""
+        first = self._word(i)
+        if first not in ("no", "without", "not", "don't", "doesn't", "isn't", "aren't"):
+            return False
+        before, earlier = self._word(i - 1), self._word(i - 2)
+        lacking = first == "no" and before in ("have", "had", "got", "i've", "we've") and earlier not in ("which", "that", "must", "should")
+        return lacking or bool(language().negation.data & {self._word(end), self._word(end + 1)})
 
 
 def _starts(toks: Sequence[Token], i: int, phrases: Mapping[str, tuple[Phrase, ...]]) -> int:
     """Length of the longest phrase that starts at a token, 0 if none does."""
-    known = phrases.get(_word(toks, i), ())
+    known = phrases.get(toks[i].text, ()) if i < len(toks) else ()
     return next((len(p) for p in known if tuple(t.text for t in toks[i : i + len(p)]) == p), 0)
-
-
-def _reach(toks: Sequence[Token], hits: Sequence[Hit], at: dict[int, int], start: int) -> tuple[list[int], int]:
-    """The values that a negation before a token reaches, and the end of the last one."""
-    said = language().negation
-    reached: list[int] = []
-    link, j, end = "", start, start
-    while j < len(toks):
-        word = toks[j].text
-        if j in at:
-            h = at[j]
-            if reached and not link and word in said.prepositions:  # "other than rain at night"
-                break
-            if reached and link == "," and hits[h].dimension != hits[reached[-1]].dimension:
-                break
-            reached.append(h)
-            j = end = hits[h].end
-            link = ""
-        elif word in ("and", "or", "nor", "&", "/", ",") and reached:
-            link = "," if word == "," or link == "," else "and" if word in ("and", "&") else "or"
-            j += 1
-        elif word in said.between:
-            if reached and word in said.prepositions and link != "or":
-                break
-            j += 1
-        elif (not reached and word in said.verbs) or (reached and not link and word in said.nouns):
-            j += 1
-        else:
-            break
-    return reached, end
-
-
-def _listed(toks: Sequence[Token], hits: Sequence[Hit], chain: Sequence[int]) -> bool:
-    """Whether values stand in a list, with "and", "or" or a comma between them, and not side by side as in "foggy tunnels"."""
-    return all(any(t.text in ("and", "or", "nor", "&", "/", ",") for t in toks[hits[a].end : hits[b].start]) for a, b in pairwise(chain))
-
-
-def _says_untested(toks: Sequence[Token], i: int, end: int) -> bool:
-    """Whether a negation speaks of a lack of data or tests: "no night data"."""
-    following = {_word(toks, end), _word(toks, end + 1)}
-    return toks[i].text in ("no", "without", "not", "don't", "doesn't", "isn't", "aren't") and bool(language().negation.data & following)

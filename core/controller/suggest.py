@@ -69,6 +69,8 @@ def suggest(read: Read, settings: Settings) -> Read:
         note = f"no phrase of the vocabulary; nearest by meaning, cosine {best.similarity:.2f}"
         read.readings = (*read.readings, Reading(best.phrase, "meaning", best.dimension, best.value, note))
         read.notes.append(f'"{best.phrase}" was read as {best.dimension}={best.value} by its meaning.')
+        read.rest = _without(read, best.phrase)
+        read.understood = not read.cues.injection
         found = found[1:]
     read.suggestions = (*read.suggestions, *found[:_MOST_SHOWN])
     return read
@@ -93,6 +95,21 @@ def warm(odd: Odd, settings: Settings) -> bool:
     except OddysseyError:
         return False
     return True
+
+
+def _without(read: Read, phrase: str) -> list[tuple[int, int]]:
+    """The words that nothing was made of, without a phrase that was read after all, wherever it stands."""
+    out: list[tuple[int, int]] = []
+    for start, end in read.rest:
+        i = at = start
+        while i < end:
+            stop = next((j for j in range(i + 1, end + 1) if read.quote(i, j).casefold() == phrase.casefold()), 0)
+            if stop and at < i:
+                out.append((at, i))
+            i, at = (stop, stop) if stop else (i + 1, at)
+        if at < end:
+            out.append((at, end))
+    return out
 
 
 def _may_apply(read: Read) -> bool:

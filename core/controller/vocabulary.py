@@ -42,6 +42,7 @@ class Vocabulary:
         stems, verbs: The same by stems of nouns and adjectives, and of verbs.
         longest: Words of the longest phrase.
         mentions: Dimension that a phrase, by its stems, means as a whole.
+        words: Every word of a phrase or of the name of a dimension.
         parts: For a word that is part of names in one dimension only: the dimension and the values with it.
     """
 
@@ -67,6 +68,7 @@ class Vocabulary:
         self.longest = max((len(k) for k in self.exact), default=1)
         self.mentions = self._mention_words()
         self.parts = self._part_words()
+        self.words = frozenset(w for k in self.exact for w in k) | {w for d in odd.dimensions for w in (*key(d.name), *key(d.label))}
 
     def _add(self, k: Key, entry: Entry) -> None:
         if not k:

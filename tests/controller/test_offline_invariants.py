@@ -1,16 +1,22 @@
 """Whatever is asked of whatever vocabulary: the plan can be run, stays in the vocabulary, and quotes the question."""
 
+from collections import OrderedDict
 from itertools import pairwise
+from pathlib import Path
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from core.controller import suggest
 from core.controller.cues import cues
 from core.controller.guards import canonical, only_asked, problems
 from core.controller.offline import asks_for, plan_offline
 from core.controller.words import key, stem, tokens
 from core.odd import Dimension, Odd, Value, built_in
+from core.settings import Settings
+from core.similarity import encoder as encoders
 
 PHRASES = sorted({p for d in built_in().dimensions for v in d.values for p in (v.name, *v.synonyms)})
 GLUE = """not except without no and or , ; at in on the other than regardless of but gaps missing fail outside our ODD inside edge cases
@@ -29,7 +35,14 @@ def runnable(query, odd):
     assert all(r.phrase in query for r in planned.readings)
     assert all(v in odd.by_name[r.dimension].by_name for r in planned.readings if r.dimension for v in [r.value])
     assert all(s.value in odd.by_name[s.dimension].by_name for s in planned.suggestions)
+    assert not unused(planned) & {r.phrase.casefold() for r in planned.readings}
     assert plan_offline(query, odd) == planned
+
+
+def unused(planned):
+    """Phrases that the plan says it did not use."""
+    notes = [n for n in planned.plan.notes if n.startswith("Not used: ")]
+    return {p.casefold() for n in notes for p in n.removeprefix("Not used: ").removesuffix(".").strip('"').split('", "')}
 
 
 ASKED = (
@@ -63,6 +76,30 @@ def odds(draw):
         dims.append(Dimension(name, name, tuple(values), extendable=draw(st.booleans())))
     extras = {"unsupported_terms": {draw(NAMES): draw(NAMES)}, "proxies": [{"term": draw(NAMES), "use": {draw(NAMES): [draw(NAMES)]}}]}
     return Odd("own", 1, tuple(dims), draw(st.sampled_from([{}, extras])))
+
+
+class ByMeaning:
+    """A text model to which everything means much the same, so that some left-over phrase is always read by its meaning."""
+
+    id = "same@1"
+
+    def embed(self, texts):
+        return np.ones((len(texts), 2), dtype=np.float32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from("slippery seaside gloom murk Slippery gaps missing untested the in and , rain".split()), max_size=8).map(
+        " ".join
+    )
+)
+def test_no_phrase_is_both_read_and_not_used(query):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoders, "installed", lambda: True)
+        patch.setattr(encoders.Encoder, "from_settings", classmethod(lambda cls, settings: cls(ByMeaning())))
+        patch.setattr(suggest, "_MATRICES", OrderedDict())
+        planned = plan_offline(query, built_in(), Settings(Path("nowhere"), "sqlite://"))
+    assert not unused(planned) & {r.phrase.casefold() for r in planned.readings}
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])

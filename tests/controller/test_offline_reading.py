@@ -255,9 +255,10 @@ def test_plain_questions_are_not_taken_for_orders(query):
     assert planned(query).plan.steps
 
 
-def test_a_slip_of_the_keyboard_is_suggested_and_not_applied():
-    found = planned("gaps in the tunel during training")
-    assert [(s.phrase, s.value) for s in found.suggestions] == [("tunel", "tunnel")]
+def test_a_slip_of_the_keyboard_in_a_word_that_only_an_own_odd_has_is_suggested_and_not_applied():
+    own = Odd("own", 1, (Dimension("crop", "Crop", (Value("wheat"), Value("barleycorn"))),))
+    found = planned("gaps in barlycorn", own)
+    assert [(s.phrase, s.value) for s in found.suggestions] == [("barlycorn", "barleycorn")]
     assert found.readings == ()
 
 

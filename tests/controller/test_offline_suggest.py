@@ -59,6 +59,12 @@ def test_it_is_applied_where_words_matched_nothing_and_something_is_asked_for(pr
     assert shown(found) == []
 
 
+def test_what_was_read_by_meaning_is_not_told_as_unused(pretended):
+    notes = plan_offline("gloom scenarios with fuzz we never tested, gloom", built_in(), pretended).plan.notes
+    assert '"gloom" was read as time=dusk by its meaning.' in notes
+    assert [n for n in notes if n.startswith("Not used")] == ['Not used: "fuzz".']
+
+
 def test_it_is_not_applied_without_a_request(pretended):
     found = plan_offline("gloom", built_in(), pretended)
     assert found.plan.steps == () and shown(found) == [("gloom", "dusk", 0.97)]
