@@ -67,7 +67,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for number, line in enumerate(f, 1):
                 if not line.strip():
                     continue
-                data = json.loads(line)
+                data = json.loads(line, parse_constant=_refused)
                 if not isinstance(data, dict):
                     raise InputError(f"Line {number} of {path.name} is no JSON object.")
                 yield number, data
@@ -77,6 +77,12 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError(f"Line {number} of {path.name} is nested too deeply.") from e
     except json.JSONDecodeError as e:
         raise InputError(f"Line {number} of {path.name} is no JSON: {e.msg}.") from e
+    except ValueError as e:
+        raise InputError(f"Line {number} of {path.name} is no JSON: {e}.") from e
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def flat_lines(path: Path) -> bytes:

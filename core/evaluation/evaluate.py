@@ -14,8 +14,8 @@ from core.errors import InputError
 from core.evaluation.choices import read_choice
 from core.evaluation.images import Gallery, read_image, sha_of
 from core.evaluation.items import Item, Result, ScoredBy, Status
-from core.evaluation.job import Event, Job, Outcome, flaw_of, model_key, unique
-from core.evaluation.parse import read_verdict, without_reasoning
+from core.evaluation.job import Event, Job, Outcome, answer_key, flaw_of, model_key, unique
+from core.evaluation.parse import Verdict, read_verdict, without_reasoning
 from core.evaluation.prompts import Prompts, load_prompts
 from core.evaluation.rows import result_of, row_of, same_result
 from core.llm import Ask, Usage
@@ -122,8 +122,7 @@ class _Work:
             return Result(item, _no_key(item), "failed", None, "", "", why=flaw)
         if self.job.model is None:
             answer = self.job.answers.get(item.id, "")
-            key = sha256_json({"answer": answer, "question": item.question, "options": list(item.options), "item": item.id})
-            return await self._score(item, key, answer, False, Usage())
+            return await self._score(item, answer_key(item, answer), answer, False, Usage())
         try:
             shas = [await self._sha(item, i) for i in range(len(item.images))]
         except InputError as e:
@@ -161,6 +160,9 @@ class _Work:
             usage += _usage(call)
             if call.status != "done":
                 return result("unscored", None, "", f"the judge did not answer: {call.error}", judgement=judgement or "")
+            if call.response.get("cut"):  # what would have come may have taken it back
+                judgement, verdict = "", Verdict(None, "it was cut off before its end")
+                continue
             judgement = call.text
             verdict = read_verdict(judgement)
             if verdict.correct is not None:
@@ -229,7 +231,7 @@ class _Work:
 
 
 def _no_key(item: Item) -> str:
-    return sha256_json({"item": item.id, "call": None})
+    return sha256_json({"item": item.as_dict(), "call": None})
 
 
 def _usage(call: StoredCall) -> Usage:

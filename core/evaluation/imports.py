@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
-from core.digest import sha256_json
 from core.errors import InputError, Problem
 from core.evaluation.bundle import MAX_PROBLEMS, json_lines
 from core.evaluation.choices import LETTERS, letter_of, read_choice
 from core.evaluation.items import Item, Result
+from core.evaluation.job import answer_key
 from core.odd import Odd
 from core.seed_table import TableFile
 from core.seed_table.raw import RawColumn
@@ -37,6 +38,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 Scale = Literal["unit", "percent", "boolean"]
 
 _result_type = TypeAdapter(Result)
+_WHOLE = re.compile(r"([0-9]+)\.0+")
+_NO_ANSWER = re.compile(r"\s*failed to obtain answer", re.I)
+"""What VLMEvalKit writes for an answer where a call failed; its own score of such a row is 0."""
+_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -100,10 +105,11 @@ def read_results(
     slices, misread = _slices(odd, {d: _texts(raw.columns[c]) for d, c in dims.items()}, len(raw.numbers))
     notes += [f'{n:,} rows: {d} = "{text}" is no value of the ODD.' for (d, text), n in misread.most_common(20)]
     scores = _scores(cells["score"], scale, notes) if "score" in cells else None
+    answered = any(t.strip() for t in cells.get("prediction", ()))
     results, answers, left, seen = list[Result](), dict[str, str](), Counter[str](), set[str]()
     for i, number in enumerate(raw.numbers.tolist()):
         row = {name: texts[i] for name, texts in cells.items()}
-        name = row.get("id", "") or f"row {number}"
+        name = _name(row.get("id", ""), known) or f"row {number}"
         if name in seen:
             left["its id stands there twice"] += 1
             continue
@@ -112,7 +118,7 @@ def read_results(
         if item is None:
             left["no sample of the bundle has its id"] += 1
             continue
-        result = _result(item, row.get("prediction", ""), None if scores is None else scores[i], model)
+        result = _result(item, row.get("prediction", ""), None if scores is None else scores[i], answered)
         if result is None:
             left["it has neither a score nor an answer"] += 1
             continue
@@ -130,19 +136,45 @@ def read_own_results(path: Path) -> Imported | None:
     Raises:
         InputError: The file cannot be read, or a line is not what its first line is.
     """
-    out, problems = list[Result](), list[Problem]()
+    out, problems, seen, left = list[Result](), list[Problem](), set[str](), Counter[str]()
     for number, data in json_lines(path):
         if not isinstance(data.get("item"), dict) or "status" not in data:
             if out or problems:
                 raise InputError(f"Line {number} of {path.name} is no result, as the lines before it are.")
             return None
         try:
-            out.append(_result_type.validate_python(data))
+            result = _result_type.validate_python(data)
         except ValidationError as e:
             problems += [Problem(number, ".".join(map(str, x["loc"])), str(x.get("input"))[:80], x["msg"]) for x in e.errors()]
+            continue
+        problems += _flaws(number, result)
+        if result.item.id in seen:
+            left["its id stands there twice"] += 1
+            continue
+        seen.add(result.item.id)
+        out.append(result)
     if problems:
         raise InputError(f"Lines of {path.name} are no results; {len(problems):,} problems:", problems[:MAX_PROBLEMS])
-    return Imported(tuple(out), {r.item.id: r.response for r in out}, len(out), {}, ()) if out else None
+    rows = len(out) + left.total()
+    return Imported(tuple(out), {r.item.id: r.response for r in out}, rows, dict(left), ()) if out else None
+
+
+def _flaws(number: int, result: Result) -> list[Problem]:
+    """Why a line cannot be a result of ours."""
+    score, item = result.score, result.item
+    rules = [
+        (
+            "score",
+            score is None if result.status != "scored" else score is not None and 0 <= score <= 1,
+            score,
+            "0 to 1; none unless scored",
+        ),
+        ("scored_by", bool(result.scored_by) == (result.status == "scored"), result.scored_by, "who scored it; nobody unless scored"),
+        ("key", _KEY.fullmatch(result.key) is not None, result.key[:80], "a SHA-256"),
+        ("item.verdict", item.verdict in ("valid", "partial", "invalid"), item.verdict[:80], "valid, partial or invalid"),
+        ("item.id", len(item.id) <= 500, item.id[:80], "at most 500 characters"),
+    ]
+    return [Problem(number, name, str(got), allowed) for name, ok, got, allowed in rules if not ok]
 
 
 def _roles(file: TableFile, said: Mapping[str, str], use_scores: bool) -> tuple[dict[str, str], list[str]]:
@@ -208,7 +240,7 @@ def _scores(texts: Sequence[str], scale: Scale | None, notes: list[str]) -> list
 
 
 def _item(name: str, row: Mapping[str, str], options: Sequence[str], values: Mapping[str, str], odd: Odd | None, dataset: str) -> Item:
-    kept = tuple(o for o in options if o) or _listed(row.get("options", ""))
+    kept = _without_empty_end(options) or _listed(row.get("options", ""))
     full = odd is not None and all(d.name in values for d in odd.dimensions if d.active)
     return Item(
         id=name,
@@ -224,6 +256,19 @@ def _item(name: str, row: Mapping[str, str], options: Sequence[str], values: Map
     )
 
 
+def _name(text: str, known: Mapping[str, Item]) -> str:
+    """An id as its sample has it: a program may have written the whole number 7 as 7.0."""
+    return text if text in known or (m := _WHOLE.fullmatch(text)) is None else m[1]
+
+
+def _without_empty_end(options: Sequence[str]) -> tuple[str, ...]:
+    """Options up to the last that says something; an empty one between them keeps its letter."""
+    said = ["" if o.strip().casefold() == "nan" else o for o in options]
+    while said and not said[-1]:
+        said.pop()
+    return tuple(said)
+
+
 def _listed(text: str) -> tuple[str, ...]:
     """Options written into one cell: a JSON list, or texts between "|"."""
     try:
@@ -233,10 +278,15 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(str(x).strip() for x in found) if isinstance(found, list) else ()
 
 
-def _result(item: Item, prediction: str, score: float | None, model: str) -> Result | None:
-    """The result of a row; None if it says nothing."""
-    key = sha256_json({"model": model, "item": item.id, "question": item.question, "answer": item.answer, "prediction": prediction})
-    blank: dict[str, Any] = {"item": item, "key": key, "response": prediction}
+def _result(item: Item, prediction: str, score: float | None, answered: bool) -> Result | None:
+    """The result of a row; None if it says nothing. `answered`: whether the file holds answers at all."""
+    blank: dict[str, Any] = {"item": item, "key": answer_key(item, prediction), "response": prediction}
+    if _NO_ANSWER.match(prediction):
+        return Result(
+            status="failed", score=None, scored_by="", why="the file says that no answer was obtained", **blank | {"response": ""}
+        )
+    if score is not None and answered and not prediction.strip():
+        return Result(status="unscored", score=None, scored_by="", why="the file gives a score, but no answer", **blank)
     if score is not None:
         return Result(status="scored", score=score, scored_by="imported", why="as in the file", **blank)
     if not prediction.strip():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from core.digest import sha256_json
 from core.errors import InputError
 from core.evaluation.choices import LETTERS
 from core.evaluation.items import Item, Result
@@ -123,6 +124,11 @@ def model_key(model: Endpoint, prompts: Prompts, item: Item, shas: Sequence[str]
     """Key of the call to the model under test for an item."""
     content = {"question": item.question, "options": list(item.options)}
     return call_key(model, "vlm", prompts.model_sha, content, shas, decode.of("model"))
+
+
+def answer_key(item: Item, answer: str) -> str:
+    """Key of an answer that was given elsewhere; its whole item is part of it, for ids and short questions repeat between files."""
+    return sha256_json({"item": item.as_dict(), "answer": answer})
 
 
 def flaw_of(item: Item) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from core.evaluation.choices import read_choice
 from core.evaluation.items import Result
+from core.evaluation.job import flaw_of
 from core.evaluation.parse import read_verdict, without_reasoning
 
 
@@ -18,7 +19,7 @@ def rescored(result: Result) -> Result:
     if result.scored_by in ("person", "imported") or result.status in ("failed", "blocked"):
         return result
     unscored = replace(result, status="unscored", score=None, scored_by="", choice="")
-    if not without_reasoning(result.response).strip():
+    if flaw_of(result.item) or not without_reasoning(result.response).strip():
         return unscored
     if result.item.options:
         choice = read_choice(result.response, result.item.options)

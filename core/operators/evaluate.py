@@ -29,7 +29,7 @@ from core.evaluation.images import read_image, sha_of
 from core.evaluation.summary import by_category, by_slice, by_value, counts
 from core.llm import Endpoint, Usage
 from core.llm.calls import addresses, host_of
-from core.llm.pace import cost_of, prompt_tokens
+from core.llm.pace import cost_of, prompt_tokens, size_of
 from core.operators.rank import versions
 from core.storage import Store
 
@@ -151,10 +151,11 @@ def estimate(
     todo = list({keys.get(i.id, i.id): i for i in sound if keys.get(i.id) not in final}.values())
     least = sum(not i.options for i in sound) if judge is not None else 0
     most = 2 * len(sound) if judge is not None else 0
-    text = [len(i.question) + sum(map(len, i.options)) for i in todo]
+    text = [sum(map(size_of, (i.question, *i.options))) for i in todo]
     own = Usage(sum(prompt_tokens(n + 400, len(i.images)) for n, i in zip(text, todo, strict=True)), len(todo) * decode.model_tokens)
-    longest = [prompt_tokens(len(i.question) + sum(map(len, i.options)) + 4 * decode.model_tokens, 0) + JUDGE_TOKENS for i in sound]
-    theirs = Usage(2 * sum(longest), most * decode.judge_tokens) if judge is not None else Usage()
+    shown = [sum(map(size_of, (i.question, *i.options, *i.options, i.answer))) for i in sound]
+    longest = [prompt_tokens(n, 0) + decode.model_tokens + JUDGE_TOKENS for n in shown]
+    theirs = Usage(2 * sum(longest) + len(sound) * decode.judge_tokens, most * decode.judge_tokens) if judge is not None else Usage()
     prices = [e.price for e in (vlm, judge) if e is not None]
     currencies = {p.currency for p in prices if p is not None}
     cost = None

@@ -17,7 +17,7 @@ from core.llm import Endpoint, Usage
 from core.odd import Odd
 from core.operators.evaluate import Evaluated, about_run, evaluated
 from core.seed_table import open_table
-from core.storage import Store
+from core.storage import ResultRow, Store
 
 
 @dataclass(frozen=True)
@@ -135,4 +135,10 @@ def _keep(store: Store, run_id: str, results: Sequence[Result], who: str) -> lis
             rows.append(row_of(run_id, r, version=0 if old is None else old.version + 1, who=who))
         out.append(r)
     store.results.append(rows)
-    return out
+    return out if not rows else [result_of(r) for r in _in_order(store.results.rows(run_id), results)]
+
+
+def _in_order(rows: Sequence[ResultRow], results: Sequence[Result]) -> list[ResultRow]:
+    """The kept rows of some results, in their order; another process may have kept one first."""
+    kept = {r.item_id: r for r in rows}
+    return [kept[r.item.id] for r in results]

@@ -94,7 +94,7 @@ class Results:
         """Note the start of a run, or that it goes on.
 
         Raises:
-            InputError: The id cannot be one, or the run has results of another model.
+            InputError: The id cannot be one, or the run has results of another model, be it under the same name.
         """
         check_run_id(run_id)
         with self.db.write(lock="evaluations") as c:
@@ -102,6 +102,11 @@ class Results:
             if known is not None and known.model != model:
                 raise InputError(
                     f'The run {run_id} holds results of the model "{known.model}"; "{model}" needs a run of its own: models never mix.'
+                )
+            if known is not None and (before := _wire_name(known.manifest)) and (now := _wire_name(manifest)) and before != now:
+                raise InputError(
+                    f'The run {run_id} holds results of "{before}" under the name "{model}", which now leads to "{now}". Give the run '
+                    "another id, and the model a label of its own: models never mix."
                 )
             if known is None or (known.judge, known.manifest) != (judge, dict(manifest)):
                 row = {"run_id": run_id, "model": model, "judge": judge, "manifest": dict(manifest), "who": who, "at": schema.now()}
@@ -128,10 +133,10 @@ class Results:
             return tuple(EvaluationRun(r.run_id, r.model, r.judge, r.manifest, r.who, r.at) for r in c.execute(query))
 
     def append(self, rows: Sequence[ResultRow]) -> None:
-        """Append rows."""
+        """Append rows; one whose sample got another row of that version meanwhile is left out, as the first word stays."""
         if rows:
             with self.db.write(lock=LOCK) as c:
-                c.execute(evaluation_results.insert(), [r.row() for r in rows])
+                self.db.add_all_if_absent(c, evaluation_results, [r.row() for r in rows])
 
     def rows(self, run_id: str) -> tuple[ResultRow, ...]:
         """The row that counts of each sample of a run, in the order in which the samples came first."""
@@ -179,6 +184,11 @@ def check_run_id(run_id: str) -> None:
     """
     if not is_id(run_id):
         raise InputError(f'A run cannot be called "{run_id[:80]}"; allowed: 1 to 64 letters, digits, "-" and "_".')
+
+
+def _wire_name(manifest: Mapping[str, Any]) -> str:
+    """Name by which the server of a run knows its model, "" where nothing was asked."""
+    return str((manifest.get("model") or {}).get("model", ""))
 
 
 def _read(r: sa.Row[Any]) -> ResultRow:
