@@ -78,7 +78,8 @@ def resume(
         footage = operators.open_footage(store, manifest, record.odd(), settings) if manifest else None
         if footage is None and kept["datastore"]:
             footage = operators.find_datastore(store, kept["datastore"]["digest"])
-        table = store.tables.get(kept["table"]["id"]) if kept["table"] else None
+        # A record that was moved goes on without the table that its results would be counted into.
+        table = next((t for t in store.tables.list() if kept["table"] and t.id == kept["table"]["id"]), None)
         limits = Limits(max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost)
         models = endpoints_for(store)
         ctx = Context(record.seed(), {}, settings, store, table=table, datastore=footage, endpoints=models, limits=limits, who=state.who)
@@ -147,7 +148,8 @@ def _print_run(state: RunState, folder: Path) -> None:
     if state.clarify:
         say(state.clarify)
     for r in state.readings:
-        say(f'  "{r.phrase}": {f"{r.dimension} = {r.value}" if r.value else "nothing"} ({r.how}){". " + r.note if r.note else ""}')
+        words = f'"{r.phrase}"' if r.phrase else "(no words of its own)"
+        say(f"  {words}: {f'{r.dimension} = {r.value}' if r.value else 'nothing'} ({r.how}){'. ' + r.note if r.note else ''}")
     for note in (state.plan.fallback_reason, *state.plan.notes):
         if note:
             say(f"note: {note}")

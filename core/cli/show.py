@@ -14,8 +14,8 @@ SHOWN = 20
 
 
 def say(text: str = "") -> None:
-    """One line on stdout."""
-    sys.stdout.write(text + "\n")
+    """One line on stdout; what would steer a terminal is shown, not obeyed, as some texts come from files and models."""
+    sys.stdout.write("".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text) + "\n")
 
 
 def print_report(prepared: Prepared, report: CheckReport) -> None:

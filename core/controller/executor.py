@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.controller import record as rec
+from core.controller import trail
 from core.controller.context import Context
 from core.controller.cues import asks_for
 from core.controller.finish import write_end
+from core.controller.guards import problems
 from core.controller.paid import Paid
-from core.controller.plan import InOdd, OutOfOdd, Step, Triage
+from core.controller.plan import InOdd, OutOfOdd, Plan, Step, Triage
 from core.controller.planning import make_plan
 from core.controller.ranked import audit, ranking_csv, ranking_note, run_rank, run_triage, summary, triage_note
-from core.controller.reading import Planned
+from core.controller.reading import Planned, Reading, Suggestion
 from core.controller.record import Record, new_record, open_record
 from core.controller.state import RunState, StepState, first_state
 from core.digest import sha256_json
@@ -32,6 +34,8 @@ from core.storage import SavedRun, Store
 Decision = Literal["do", "skip"]
 OnEvent = Callable[[RunState], None]
 FREE = (Triage, InOdd, OutOfOdd)
+PLANNED = ("plan", "readings", "suggestions", "clarify", "prose")
+"""What of a state stands in the file of the plan."""
 
 
 def start(
@@ -58,24 +62,28 @@ def start(
         on_event: Called with every state.
 
     Raises:
-        InputError: The question is empty or too long, or the folder cannot be used.
+        InputError: The question is empty or too long, the plan breaks a rule, or the folder cannot be used.
     """
     query = query.strip()
     if not query or len(query) > 4_000:
         raise InputError(f"A question has 1 to 4,000 characters; this one has {len(query):,}.")
+    if planned is not None and (found := problems(planned.plan, ctx.seed.odd)):
+        raise InputError("The plan cannot be run.", found)
+    if folder is not None:
+        new_record(folder)  # one that cannot be used is refused before the workspace knows of a run
     if run is None:
         run = ctx.store.runs.begin(query, ctx.who, ctx.table.id if ctx.table else None, str(folder.resolve()) if folder else "")
     record = new_record(ctx.store.runs.path(run))
-    record.put_inputs(ctx.seed, _inputs(ctx))
-    memo: dict[str, Any] = {}
-    planned = planned or make_plan(query, ctx, controller, lambda step: _observed(ctx, step, memo))
-    state = first_state(run.id, run.folder, ctx.who, run.created_at.isoformat(), planned)
-    record.write(
-        rec.PLAN, rec.dump({k: v for k, v in state.as_dict().items() if k in ("plan", "readings", "suggestions", "clarify", "prose")})
-    )
-    for call in planned.calls:
-        record.append(rec.CALLS, call)
-    return _Run(ctx, record, state, on_event, auto_confirm, memo).go({})
+    with record.alone():
+        about = {"id": run.id, "folder": run.folder, "who": ctx.who, "created_at": run.created_at.isoformat()}
+        record.put_inputs(ctx.seed, _inputs(ctx) | {"run": about, "query": query})
+        memo: dict[str, Any] = {}
+        planned = planned or make_plan(query, ctx, controller, lambda step: _observed(ctx, step, memo))
+        for call in planned.calls:
+            record.append(rec.CALLS, call)
+        state = first_state(run.id, run.folder, ctx.who, about["created_at"], planned)
+        record.write(rec.PLAN, rec.dump({k: v for k, v in state.as_dict().items() if k in PLANNED}))
+        return _Run(ctx, record, state, on_event, auto_confirm, memo).go({})
 
 
 def resume(
@@ -96,22 +104,45 @@ def resume(
         on_event: Called with every state.
 
     Raises:
-        InputError: There is no such record, or it is damaged.
+        InputError: There is no such record, it is damaged, or somebody else goes on with it now.
     """
     record = open_record(run if isinstance(run, Path) else ctx.store.runs.path(run))
-    return _Run(recorded(record, ctx), record, last_state(record), on_event, auto_confirm, {}).go(dict(decisions or {}))
+    with record.alone():
+        state = last_state(record)
+        _note_today(record, state, ctx)
+        return _Run(recorded(record, ctx), record, state, on_event, auto_confirm, {}).go(dict(decisions or {}))
 
 
 def last_state(record: Record) -> RunState:
-    """The newest state in a record.
+    """The newest state in a record; that before the first step where it was cut off there.
 
     Raises:
-        InputError: It holds none.
+        InputError: It is damaged.
     """
     events = record.lines(rec.EVENTS)
-    if not events:
-        raise InputError(f'The record "{record.folder.name}" holds no state: the run ended before it began. Ask again.')
-    return RunState.from_dict(events[-1]["state"])
+    if events:
+        return RunState.from_dict(events[-1]["state"])
+    kept, about = record.json(rec.PLAN), record.context()["run"]
+    planned = Planned(
+        Plan.model_validate(kept["plan"]),
+        tuple(Reading(**r) for r in kept["readings"]),
+        tuple(Suggestion(**s) for s in kept["suggestions"]),
+        kept["clarify"],
+        prose=kept["prose"],
+    )
+    return first_state(about["id"], about["folder"], about["who"], about["created_at"], planned)
+
+
+def _note_today(record: Record, state: RunState, ctx: Context) -> None:
+    """Note the footage and the models of steps that are still to come, where they are others than at the beginning."""
+    to_come = {s.op for s in state.steps if s.status != "done"}
+    kept, now = record.context(), _inputs(ctx)
+    new = dict(kept)
+    if "acquire" in to_come and ctx.datastore is not None:
+        new["datastore"] = now["datastore"]
+    if to_come & {"acquire", "evaluate"}:
+        new["endpoints"] = now["endpoints"] | {r: e for r, e in kept["endpoints"].items() if r == "llm"}
+    record.put_context(new)
 
 
 def recorded(record: Record, ctx: Context) -> Context:
@@ -173,7 +204,7 @@ class _Run:
     def go(self, decisions: dict[int, Decision]) -> RunState:
         """Runs the steps in order until one waits or all are done; then writes report and manifest."""
         if self.state.status != "clarify":
-            self.state = replace(self.state, status="running")
+            self.state = replace(self.state, status="running", manifest_sha="")
         self._tell("begun")
         for i in range(len(self.state.steps)):
             if not self._step(i, decisions.get(i)):
@@ -182,8 +213,8 @@ class _Run:
         else:
             if self.state.status == "running":
                 self.state = replace(self.state, status="done")
-        write_end(self.record, self.state, self.results, self.paid.acquired, self.paid.evaluated)
-        self.state = replace(self.state, files=tuple([*self.record.names(), rec.MANIFEST]))
+        sha = write_end(self.record, self.state, self.results, self.paid.acquired, self.paid.evaluated)
+        self.state = replace(self.state, files=tuple([*self.record.names(), rec.MANIFEST]), manifest_sha=sha)
         self._tell(self.state.status)
         return self.state
 
@@ -206,7 +237,7 @@ class _Run:
                 after = self.paid.run(step, was, self.ranked, decision, lambda now: self._put(i, now, "running"))
         except OddysseyError as e:
             after = replace(was, status="failed", note=str(e))
-        except BaseException as e:
+        except Exception as e:  # an interrupt from outside is no failure: the run goes on from here
             self._put(i, replace(was, status="failed", note=f"Ended by an error in the product ({type(e).__name__})."), "failed")
             raise
         self._put(i, replace(after, seconds=was.seconds + time.perf_counter() - begun), after.status)
@@ -253,7 +284,7 @@ class _Run:
     def _tell(self, kind: str) -> None:
         """Into the record, the database and to whoever looks on."""
         state = self.state.as_dict()
-        self.record.append(rec.EVENTS, {"at": datetime.now(UTC).isoformat(), "kind": kind, "state": state})
+        trail.add(self.record, {"at": datetime.now(UTC).isoformat(), "kind": kind, "state": state})
         if listed(self.ctx.store, self.state.id):
             self.ctx.store.runs.note(self.state.id, kind, state)
         if self.on_event is not None:

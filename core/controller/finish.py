@@ -7,6 +7,8 @@ from typing import Any
 
 import core
 from core.controller import record as rec
+from core.controller import trail
+from core.controller.origin import origin
 from core.controller.record import Record
 from core.controller.report import report
 from core.controller.state import RunState
@@ -16,7 +18,7 @@ from core.operators import Acquired, versions
 
 def write_end(
     record: Record, state: RunState, results: Mapping[int, Any], acquired: Acquired | None, evaluated: Sequence[Result] | None
-) -> None:
+) -> str:
     """Write what the run found, as far as it came, and the SHA-256 of every file.
 
     Args:
@@ -25,9 +27,13 @@ def write_end(
         results: Rankings and triages by position of their step.
         acquired: Samples, None if none were looked for.
         evaluated: Results of an evaluation, None if there was none.
+
+    Returns:
+        SHA-256 of the manifest.
     """
     record.write(rec.REPORT, report(state, results, acquired, evaluated, record.context(), record.odd().names).encode())
-    record.write(rec.MANIFEST, rec.dump(manifest(record, state)))
+    record.keep(rec.MANIFEST)  # before the files are counted, so that the new one names the old
+    return record.write(rec.MANIFEST, rec.dump(manifest(record, state)), kept=True)
 
 
 def manifest(record: Record, state: RunState) -> dict[str, Any]:
@@ -58,5 +64,7 @@ def manifest(record: Record, state: RunState) -> dict[str, Any]:
             for s in state.steps
         ],
         "files": record.shas(),
+        "events": trail.so_far(record),
         "versions": versions(),
+        "made_by": origin(),
     }

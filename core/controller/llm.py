@@ -7,6 +7,7 @@ and names of slices, never a score, and nothing that it writes reaches one.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -17,7 +18,7 @@ from core.controller.cues import asks_for
 from core.controller.guards import PAID, canonical, only_asked, ordered, problems, values_of
 from core.controller.plan import Plan, Step
 from core.controller.prompts import Prompts, load_prompts
-from core.controller.reading import Planned
+from core.controller.reading import Planned, readings_of
 from core.controller.talk import Budget, GiveUpError, Talk
 from core.controller.tools import DONE, FIELDS, has_enums, plan_schema, read_closing, read_plan, read_step, tool_definitions
 from core.errors import OddysseyError, Problem
@@ -28,10 +29,13 @@ from core.odd import Odd
 from core.seed_table.values import normal
 from core.settings import Settings
 
+_LOG = logging.getLogger(__name__)
 Observe = Callable[[Step], str]
 MAX_OBSERVED = 1_500
 """Characters of what an operator found that a model is told."""
 MAX_PROSE = 2_000
+MAX_ECHO = 4_000
+"""Characters of an answer that are sent back with what is wrong with it."""
 _PLAN_MAY_HELP = ("bad_request", "server", "unreadable", "cut")
 """Failures of a call with tools after which the plan is asked for without them."""
 _WANTED = {"acquire": "samples (acquire)", "evaluate": "an evaluation (evaluate)"}
@@ -135,13 +139,14 @@ def plan_llm(
         return fall_back(str(e))
     except ModelError as e:
         return fall_back(f"The model did not answer. {e}")
+    except Exception as e:  # a fault of ours: the question is answered all the same, and the log tells of it
+        _LOG.exception("The plan of a language model could not be read.")
+        return fall_back(f"The model's answer met an error in the product ({type(e).__name__}).")
     clarify = draft.clarify if not plan.steps else ""
     if prose is not None and plan.steps and not draft.prose:
         draft.prose = _prose(job, plan, prose)
     words = f'The model asks: "{clarify}"' if clarify else ""
-    chosen = {(d, v) for s in plan.steps for k in ("where", "extend") for d, vs in getattr(s, k, {}).items() for v in vs}
-    read = tuple(r for r in offline.readings if r.how == "unsupported" or (r.dimension, r.value) in chosen)
-    return Planned(plan, read, clarify=words, calls=tuple(job.talk.calls), prose=draft.prose[:MAX_PROSE])
+    return Planned(plan, readings_of(plan, offline.readings), clarify=words, calls=tuple(job.talk.calls), prose=draft.prose[:MAX_PROSE])
 
 
 def _draft(job: _Job) -> _Draft:
@@ -179,7 +184,7 @@ def _by_tools(job: _Job) -> _Draft:
                 return draft
             reminded = True
             again = prompts.text("missing", missing=missing)
-            messages += [{"role": "assistant", "content": reply.text}, {"role": "user", "content": again}]
+            messages += [{"role": "assistant", "content": reply.text[:MAX_ECHO]}, {"role": "user", "content": again}]
             continue
         if not calls:
             bad += 1
@@ -187,7 +192,7 @@ def _by_tools(job: _Job) -> _Draft:
             if bad > talk.budget.repairs:
                 raise _NoToolsError
             again = prompts.text("cut") if reply.cut else prompts.text("no_call", names=", ".join(names))
-            messages += [{"role": "assistant", "content": reply.text or "(nothing)"}, {"role": "user", "content": again}]
+            messages += [{"role": "assistant", "content": reply.text[:MAX_ECHO] or "(nothing)"}, {"role": "user", "content": again}]
             continue
         wrong, ended, idle, results = [], False, idle + 1, []
         for call in calls:
@@ -256,16 +261,20 @@ def _run(job: _Job, draft: _Draft, call: ToolCall, salvage: bool) -> tuple[str, 
 def _exchange(reply: Reply, calls: Sequence[ToolCall], results: Sequence[str], turn: int) -> list[dict[str, Any]]:
     """The model's turn and the results as messages: by tool ids as they came; as text where the call stood in the text."""
     if not reply.tool_calls:
-        return [{"role": "assistant", "content": reply.text}, {"role": "user", "content": "\n".join(results)}]
+        return [{"role": "assistant", "content": reply.text[:MAX_ECHO]}, {"role": "user", "content": "\n".join(results)}]
     # An id that is missing gets one of nine letters and digits, the only form that some templates take.
     ids = [c.id or f"call{turn:03d}{i:02d}" for i, c in enumerate(calls)]
     echoed = [
-        # Arguments that are no JSON are not sent back: servers that parse them in their template would fail.
-        {"id": i, "type": "function", "function": {"name": c.name, "arguments": json.dumps(c.arguments or {}, ensure_ascii=False)}}
-        for i, c in zip(ids, calls, strict=True)
+        {"id": i, "type": "function", "function": {"name": c.name[:60], "arguments": _echo(c)}} for i, c in zip(ids, calls, strict=True)
     ]
-    said: list[dict[str, Any]] = [{"role": "assistant", "content": reply.text, "tool_calls": echoed}]
+    said: list[dict[str, Any]] = [{"role": "assistant", "content": reply.text[:MAX_ECHO], "tool_calls": echoed}]
     return said + [{"role": "tool", "tool_call_id": i, "content": r} for i, r in zip(ids, results, strict=True)]
+
+
+def _echo(call: ToolCall) -> str:
+    """Arguments to send back; nothing for those that are no JSON, as servers that parse them in their template would fail."""
+    text = json.dumps(call.arguments or {}, ensure_ascii=False)
+    return text if len(text) <= MAX_ECHO else "{}"
 
 
 def _call_in_text(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
@@ -309,7 +318,7 @@ def _by_plan(job: _Job) -> _Draft:
         talk.verdict(["cut off", *map(str, wrong)] if reply.cut else wrong)
         mend = prompts.text("cut") if reply.cut else prompts.text("mend", problems=json.dumps([str(p) for p in wrong], ensure_ascii=False))
         messages += [
-            {"role": "assistant", "content": reply.text[: 400 if reply.cut else 4_000] or "(nothing)"},
+            {"role": "assistant", "content": reply.text[: 400 if reply.cut else MAX_ECHO] or "(nothing)"},
             {"role": "user", "content": mend},
         ]
     raise GiveUpError(f"The model's plan could not be used: {_first(wrong)}")

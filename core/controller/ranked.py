@@ -16,6 +16,8 @@ from core.scoring import Triage as Found
 
 DECISIVE = ("decisive_slice", "decisive_similarity", "decisive_error", "decisive_n")
 OUTSIDE = ("extended_values", "seen_as")
+NOT_EXACT = "Not exact"
+"""How a note begins to tell that a search was stopped by the limit of time; a replay may come to another end then."""
 PAGE_LIMIT = 60.0
 """Seconds that a search may take before it shows what it has, with how far from exact it may be."""
 
@@ -52,7 +54,7 @@ def audit(result: RankResult) -> dict[str, int]:
 def ranking_note(result: RankResult) -> str:
     """What a ranking found, in a sentence."""
     n = audit(result)
-    exact = "" if result.ranking.search.complete else f" Not exact: stopped after {PAGE_LIMIT:g} s."
+    exact = "" if result.ranking.search.complete else f" {NOT_EXACT}: stopped after {PAGE_LIMIT:g} s."
     first = f"{n['combinations']:,} combinations, {n['observed']:,} tested, {n['missing']:,} missing"
     return f"{first}; the first {n['listed']:,} are listed.{exact}"
 

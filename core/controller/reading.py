@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from core.controller.plan import Plan
 
-How = Literal["exact", "synonym", "proxy", "parent", "extension", "meaning", "unsupported"]
+How = Literal["exact", "synonym", "proxy", "parent", "extension", "meaning", "model", "unsupported"]
 """exact, synonym: in the vocabulary; proxy, parent: read as something near it; extension: lies outside the ODD; meaning: by the
-encoder, where words matched nothing; unsupported: not in the vocabulary."""
+encoder, where words matched nothing; model: chosen by a language model, for no words of the question that the vocabulary has;
+unsupported: not in the vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Reading:
     """A phrase of the question and what it was read as.
 
     Attributes:
-        phrase: As it stands in the question.
+        phrase: As it stands in the question; "" for what a language model added without naming words.
         how: In which way.
         dimension, value: "" where it is unsupported.
         note: What to know about it, "" if nothing.
@@ -65,3 +67,19 @@ class Planned:
     clarify: str = ""
     calls: tuple[dict[str, object], ...] = ()
     prose: str = ""
+
+
+def readings_of(plan: Plan, known: Sequence[Reading]) -> tuple[Reading, ...]:
+    """What a language model's plan filters by and adds, all of it.
+
+    Args:
+        plan: The plan.
+        known: What the words of the question name, by rules; what the plan does not use is left out, unsupported words are not.
+
+    Returns:
+        Each value of the plan with the words that name it, or as the model's own choice.
+    """
+    chosen = {(d, v): None for s in plan.steps for k in ("where", "extend") for d, vs in getattr(s, k, {}).items() for v in vs}
+    read = [r for r in known if r.how == "unsupported" or (r.dimension, r.value) in chosen]
+    named = {(r.dimension, r.value) for r in read}
+    return (*read, *(Reading("", "model", d, v) for d, v in chosen if (d, v) not in named))

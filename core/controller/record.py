@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,13 @@ class Record:
 
     folder: Path
 
-    def write(self, name: str, data: bytes) -> str:
+    def write(self, name: str, data: bytes, *, kept: bool = False) -> str:
         """Write a file, whole or not at all.
+
+        Args:
+            name: Of the file.
+            data: What it shall hold.
+            kept: Whether what it held before is kept already.
 
         Returns:
             Its SHA-256.
@@ -42,24 +48,67 @@ class Record:
         path = self.folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists() and (old := path.read_bytes()) != data:
-                earlier = self._numbered(path)
-                earlier.write_bytes(old)
-            part = path.with_name(path.name + ".part")
-            with part.open("wb") as f:
-                f.write(data)
-                f.flush()
-                os.fsync(f.fileno())
-            part.replace(path)
+            if not kept and path.exists() and path.read_bytes() != data:
+                self._keep(path)
+            _whole(path, data)
         except OSError as e:
-            raise InputError(f'The record of the run cannot be written to "{self.folder}": {e.strerror or e}.') from e
+            raise self._unwritable(e) from e
         return sha256_bytes(data)
 
+    def keep(self, name: str) -> None:
+        """Keep what a file holds now, if it is there, under a numbered name.
+
+        Raises:
+            InputError: The folder cannot be written.
+        """
+        try:
+            if self.has(name):
+                self._keep(self.folder / name)
+        except OSError as e:
+            raise self._unwritable(e) from e
+
     def append(self, name: str, row: Mapping[str, Any]) -> None:
-        """Add a line to a JSON Lines file."""
+        """Add a line to a JSON Lines file; half a line that a crash left there goes.
+
+        Raises:
+            InputError: The folder cannot be written.
+        """
         line = json.dumps(dict(row), ensure_ascii=False, allow_nan=False) + "\n"
-        with (self.folder / name).open("a", encoding="utf-8") as f:
-            f.write(line)
+        try:
+            with (self.folder / name).open("a+b") as f:
+                f.seek(0)
+                f.truncate(f.read().rfind(b"\n") + 1)
+                f.write(line.encode())
+                f.flush()
+                os.fsync(f.fileno())
+        except OSError as e:
+            raise self._unwritable(e) from e
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Work on a record that nobody else works on; the hold ends with the process, however that ends.
+
+        Raises:
+            InputError: Somebody else does.
+        """
+        try:
+            import fcntl
+        except ImportError:  # Windows has no such hold on a folder
+            yield
+            return
+        held = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as e:
+                raise InputError(
+                    f'The run "{self.folder.name}" is being worked on by another process or page. Wait until it is done.'
+                ) from e
+            except OSError:  # a file system without such holds
+                pass
+            yield
+        finally:
+            os.close(held)
 
     def read(self, name: str) -> bytes:
         """A file of the record.
@@ -88,11 +137,11 @@ class Record:
             raise InputError(f'The file "{name}" of the record "{self.folder.name}" is damaged: it is no JSON.') from e
 
     def lines(self, name: str) -> list[Any]:
-        """A JSON Lines file of the record; nothing where there is no such file."""
+        """A JSON Lines file of the record; nothing where there is no such file, and no line that a crash cut off."""
         if not self.has(name):
             return []
         try:
-            return [json.loads(x) for x in self.read(name).decode().splitlines() if x]
+            return [json.loads(x) for x in self.read(name).split(b"\n")[:-1] if x.strip()]
         except ValueError as e:
             raise InputError(f'The file "{name}" of the record "{self.folder.name}" is damaged: a line is no JSON.') from e
 
@@ -110,7 +159,11 @@ class Record:
         odd = {"source": seed.odd.source, "document": to_document(seed.odd)}
         self.write(_ODD, dump(odd))
         self.write(_SEED, pack(seed))
-        self.write(_CONTEXT, dump(dict(context) | {"n_assumed": seed.n_assumed, "seed_sha256": seed.digest}))
+        self.put_context(dict(context) | {"n_assumed": seed.n_assumed, "seed_sha256": seed.digest})
+
+    def put_context(self, context: Mapping[str, Any]) -> None:
+        """Keep what else the run rests on."""
+        self.write(_CONTEXT, dump(dict(context)))
 
     def odd(self) -> Odd:
         """The ODD of the run."""
@@ -136,12 +189,29 @@ class Record:
             raise InputError(f'The seed table of the record "{self.folder.name}" is damaged: it has another digest.')
         return seed
 
-    def _numbered(self, path: Path) -> Path:
-        """The first free name for what a file held before."""
+    def _keep(self, path: Path) -> None:
+        """What a file holds, under the first free number."""
         i = 1
         while (found := path.with_name(f"{path.stem}.{i}{path.suffix}")).exists():
             i += 1
-        return found
+        _whole(found, path.read_bytes())
+
+    def _unwritable(self, error: OSError) -> InputError:
+        return InputError(f'The record of the run cannot be written to "{self.folder}": {error.strerror or error}.')
+
+
+def _whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as f:
+            f.write(data)
+            f.flush()
+            os.fsync(f.fileno())
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def open_record(folder: Path) -> Record:
@@ -151,6 +221,8 @@ def open_record(folder: Path) -> Record:
         InputError: There is none.
     """
     if not (folder / PLAN).is_file():
+        if (folder / INPUTS).is_dir():
+            raise InputError(f'The run in "{folder}" ended while it was being planned, before any step. Ask again.')
         raise InputError(f'"{folder}" is no record of a run: it has no {PLAN}.')
     return Record(folder)
 

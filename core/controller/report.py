@@ -24,6 +24,7 @@ HOW = {
     "parent": "coarser value inside the ODD",
     "extension": "outside the ODD",
     "meaning": "by meaning, no word matched",
+    "model": "chosen by the language model",
     "unsupported": "not in the vocabulary, left out",
 }
 
@@ -65,7 +66,9 @@ def quote(text: str) -> list[str]:
 
 
 def clean(text: str) -> str:
-    """A text that Markdown takes literally; names with underscores stay readable, since those inside a word mean nothing."""
+    """A text on one line that Markdown takes literally; names with underscores stay readable, as those inside a word mean nothing."""
+    text = " ".join(text.split())
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)  # such as the codes that steer a terminal
     return _EDGE.sub(r"\\_", "".join("\\" + c if c in "\\`*[]<>#|~$" else c for c in text))
 
 
@@ -73,14 +76,16 @@ def _read(state: RunState) -> list[str]:
     who = "a language model" if state.plan.controller == "llm" else "the offline controller"
     out = ["## How the question was read", f"The plan was made by {who}. Scores never come from it."]
     if state.plan.fallback_reason:
-        out.append(f"The offline controller took over: {clean(state.plan.fallback_reason)}.")
+        out.append(f"The offline controller took over: {clean(state.plan.fallback_reason).rstrip('.')}.")
     if state.clarify:
         out += ["", f"Nothing was run: {clean(state.clarify)}"]
     if state.readings:
         out += ["", "| You wrote | Read as | How |", "| --- | --- | --- |"]
         for r in state.readings:
             value = f"{r.dimension} = {r.value}" if r.value else "nothing"
-            out.append(f"| {clean(r.phrase)} | {clean(value)} | {HOW[r.how]}{'. ' + clean(r.note) if r.note else ''} |")
+            out.append(
+                f"| {clean(r.phrase) or '(no words of its own)'} | {clean(value)} | {HOW[r.how]}{'. ' + clean(r.note) if r.note else ''} |"
+            )
     told = " ".join(state.plan.notes)
     unsaid = [t for t in state.plan.unsupported_terms if f'"{t}"' not in told]
     notes = [*state.plan.notes, *(f'"{t}" is not in the vocabulary and was not scored.' for t in unsaid)]

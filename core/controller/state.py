@@ -71,6 +71,7 @@ class RunState:
         readings, suggestions, clarify, prose: See `Planned`.
         steps: One per step of the plan.
         files: Names of all files of the record.
+        manifest_sha: SHA-256 of the manifest that was written for this state, "" while there is none.
     """
 
     id: str
@@ -86,6 +87,7 @@ class RunState:
     prose: str = ""
     steps: tuple[StepState, ...] = ()
     files: tuple[str, ...] = ()
+    manifest_sha: str = ""
 
     @property
     def waiting(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from core.errors import Problem
@@ -46,7 +46,7 @@ class Talk:
     Attributes:
         client: Endpoint that is asked.
         budget: What it may cost.
-        calls: JSON-ready, in order: what was sent anew, what came back, the verdict on it.
+        calls: JSON-ready, in order: what was sent anew (tools and schema where they changed), what came back, the verdict on it.
         usage: Of all calls so far.
     """
 
@@ -57,6 +57,7 @@ class Talk:
     _start: float = field(default_factory=time.monotonic)
     _limit: int = TOKENS
     _sent: int = 0
+    _more: dict[str, Any] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Messages of the next call belong to a new conversation."""
@@ -72,13 +73,18 @@ class Talk:
         left = self.budget.seconds - (time.monotonic() - self._start)
         self._check(left)
         entry: dict[str, object] = {"call": len(self.calls) + 1, "purpose": purpose, "sent": clean(messages[self._sent :])}
+        asked = Ask(messages, self._limit, **more)
+        entry["with"] = {"max_tokens": asked.max_tokens, "temperature": asked.temperature, "seed": asked.seed}
+        if more != self._more:  # tools or schema: once, as they are the same in most calls
+            entry |= clean(more)
+            self._more = more
         waits: list[dict[str, object]] = []
         self.calls.append(entry)
         policy = Retry(attempts=self.budget.attempts, total=left, longest=left)
         end = time.monotonic() + left
 
         def once() -> Reply:
-            return self.client.chat(Ask(messages, self._limit, timeout=max(end - time.monotonic(), 0.01), **more), on_text)
+            return self.client.chat(replace(asked, timeout=max(end - time.monotonic(), 0.01)), on_text)
 
         try:
             reply = with_retries(once, policy, on_wait=lambda e, s: waits.append({"kind": e.kind, "seconds": round(s, 2)}))
