@@ -113,11 +113,15 @@ def triage_note(found: Found) -> str:
 
 
 def summary(step: Triage | InOdd | OutOfOdd, result: RankResult | Found) -> str:
-    """What a language model is told of a step that ran: counts and the first five slices, no score."""
+    """What a language model is told of a step that ran: counts, and the first five slices or values, no score and no error."""
     if isinstance(result, RankResult):
         first = [in_words(s) for s in slices_of(result)[:5]]
         return "\n".join([f"{step.op}: {ranking_note(result)}", *(f"{i}. {text}" for i, text in enumerate(first, 1))])
-    return f"triage: {triage_note(result)}"
+    worst = [f"{in_words(dict(zip(f.dimensions, f.values, strict=True)))} (n = {f.n:,})" for f in result.by_value[:5]]
+    told = f"{result.n:,} samples in {result.slices:,} tested slices"
+    return "\n".join(
+        [f"triage: {told}; values in the order in which they fail most:", *(f"{i}. {text}" for i, text in enumerate(worst, 1))]
+    )
 
 
 def in_words(values: Mapping[str, str | Sequence[str]]) -> str:
