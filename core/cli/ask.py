@@ -122,7 +122,7 @@ def context_of(opts: o.TableOptions, store: Store, settings: Settings, manifest:
     """What a question to a table works with: the table, the footage if any, and every endpoint that is set."""
     table = opts.saved(store)
     if table is not None:
-        seed, source = store.tables.load(table.id), dict(store.tables.provenance(table.id).report)
+        seed, source = store.tables.load(table.id, table.version), dict(store.tables.provenance(table.id).report)
     else:
         prepared = opts.prepare()
         report = operators.check(prepared)

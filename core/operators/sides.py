@@ -151,7 +151,8 @@ def _side(prepared: Prepared, report: CheckReport, table: SeedTable, rows: Accep
 
 def saved_side(store: Store, table_id: str) -> Side:
     """A saved table as a side, its records read again from the upload where that still gives the same table."""
-    saved, table = store.tables.get(table_id), store.tables.load(table_id)
+    saved = store.tables.get(table_id)
+    table = store.tables.load(table_id, saved.version)
     known = store.tables.provenance(table_id)
     rows, why = None, "the table was saved without its file"
     plan = ImportPlan()

@@ -61,14 +61,14 @@ def pin(table: SavedTable) -> None:
 
 
 def seed_table(table: SavedTable) -> SeedTable:
-    """The slices of a saved table; saved tables never change, so each is read once."""
-    return _load(store().db.name, table.id, table.digest)
+    """The slices of a saved table as it was when it was looked up; each content is read once."""
+    return _load(store().db.name, table.id, table.digest, table.version)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _load(database: str, table_id: str, digest: str) -> SeedTable:
+def _load(database: str, table_id: str, digest: str, _version: int) -> SeedTable:
     del database, digest  # only keys of the cache
-    return store().tables.load(table_id)
+    return store().tables.load(table_id, _version)  # not the newest: results may have been counted meanwhile
 
 
 def settings() -> Settings:
