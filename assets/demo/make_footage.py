@@ -127,11 +127,14 @@ def multiple_choice(category: str, v: Values) -> tuple[str, list[str], int]:
     bad = v["weather_visibility"] != "clear" or v["road_condition"] != "dry"
     if category == "hazard_assessment":
         options = ["Nothing unusual", "A wet road", "Snow on the road", "Little visibility in fog"]
-        worst = 3 if v["weather_visibility"] == "foggy" else {"dry": 0, "wet": 1, "snow": 2}[v["road_condition"]]
-        return "What is the greatest danger to the vehicle here?", options, worst
+        road = {"dry": 0, "wet": 1, "snow": 2}[v["road_condition"]]
+        worst = 3 if v["weather_visibility"] == "foggy" else road
+        kept = [o for i, o in enumerate(options) if i == worst or i != road]  # in fog the road may be bad too
+        return "What is the greatest danger to the vehicle here?", kept, kept.index(options[worst])
     if category == "ego_action_reasoning":
         options = ["Keep the speed", "Slow down and keep more distance", "Reverse", "Overtake on the shoulder"]
-        careful = bad or v["traffic_type"] == "dense" or v["environment"] == "construction"
+        red = v["road_type"] == "intersection"  # its lights are drawn red
+        careful = bad or red or v["traffic_type"] == "dense" or v["environment"] == "construction"
         return "What should the driver do next?", options, int(careful)
     if category == "future_event_prediction":
         options = ["Vehicles ahead slow down", "The lane ahead stays free", "A train crosses"]

@@ -94,3 +94,26 @@ def test_some_of_the_best_ranked_slices_are_filled_and_some_are_not(footage, tmp
     assert (found.counts["no_media"], found.counts["media_changed"], found.counts["no_question"]) == (0, 0, 0)
     assert {i.qa_origin for i in found.items} == {"dataset", "template"}
     assert all((Path(i.root) / i.images[0]).is_file() for i in found.items)
+
+
+def test_only_one_option_is_right_of_what_was_drawn():
+    true = {
+        "A wet road": "wet road",
+        "Snow on the road": "snow on the road",
+        "Little visibility in fog": "fog,",
+        "It is clear": "clear air",
+        "It rains": ": rain",
+        "There is fog": "fog,",
+        "It snows": "falling snow",
+    }
+    seen = Counter()
+    for r in rows():
+        options, right = r["options"].split(" | "), "ABCD".find(r["answer"])
+        if r["qa_type"] == "MCQ" and any(o in true for o in options):
+            drawn = [o for o in options if o in true and true[o] in r["caption"]]
+            assert drawn == ([] if options[right] == "Nothing unusual" else [options[right]])
+            seen[options[right]] += 1
+        if options[0] == "Keep the speed":
+            assert right == 1 or "at an intersection" not in r["caption"]  # where the lights are red
+            seen[options[right]] += 1
+    assert len(seen) >= 6
