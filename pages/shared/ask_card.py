@@ -130,8 +130,8 @@ def show(run: RunState, evidence: tuple[int, int] | None = None, warning: Text =
     return ""
 
 
-def follow(run: RunState, counted: bool) -> None:
-    """Where to look after an evaluation.
+def follow(run: RunState, counted: bool) -> Answer:
+    """Where to look after an evaluation, and another try for samples that got no answer.
 
     Args:
         run: The run.
@@ -142,6 +142,14 @@ def follow(run: RunState, counted: bool) -> None:
             moved = "See what moved among the gaps" if counted else "Count the results into a table"
             for label, view in (("See every answer", "Samples"), (moved, "What moved")):
                 st.page_link("pages/evaluation.py", label=label, query_params={"run": run.id, "view": view})
+    failed = sum(int(s.counts.get("failed", 0)) for s in run.steps if s.op == "evaluate")
+    if failed:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="failed"):
+            with st.container(width="stretch"):
+                shell.note(f"{count(failed, 'sample')} got no answer. Asked again, only what has no answer yet is sent to the model.")
+            if st.button("Ask again", key=f"again-{run.id}"):
+                return "again"
+    return ""
 
 
 def connect(run: RunState, role: Role) -> Answer:

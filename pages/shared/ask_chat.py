@@ -18,6 +18,8 @@ from pages.shared.markup import Text, Tone, chip, fill, label, strong, table
 
 Ask = Callable[[str], None]
 HEIGHT = 424
+FEW = 20
+"""Questions of the history that are shown before the older ones are asked for."""
 _USER, _CONTROLLER = ":material/person:", ":material/route:"
 _CHIPS: dict[How, tuple[str, Tone]] = {
     "exact": ("exact", "done"),
@@ -71,7 +73,8 @@ def history(runs: Sequence[SavedRun], opened: str, open_run: Callable[[str], Non
     """The questions of one person, newest first, each with what came of it."""
     with st.popover(f"History ({len(runs):,})", key="history", disabled=not runs):
         shell.note(fill("Asked by {name}", name=name or who.NOBODY))
-        for r in runs:
+        every = len(runs) > FEW and st.toggle("Show the older ones too", key="history_all")
+        for r in runs[: None if every else FEW]:
             if st.button(label(r.query), key=f"open-{r.id}", type="tertiary", disabled=r.id == opened):
                 open_run(r.id)
             shell.note(outcome(r))

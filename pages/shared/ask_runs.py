@@ -220,6 +220,6 @@ def leave() -> None:
     st.query_params.pop(RUN, None)
 
 
-def mine(most: int = 50) -> tuple[SavedRun, ...]:
+def mine(most: int = 1_000) -> tuple[SavedRun, ...]:
     """The runs of whoever sits here, newest first."""
     return state.store().runs.list(who.name(), most)

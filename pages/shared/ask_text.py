@@ -26,6 +26,7 @@ class Figures:
         found, usable, valid: Samples found, those that do not contradict their slice and can be evaluated, and those of them that match
             in every dimension, so that they count as evidence; None without a search.
         scored, right: Samples with a verdict and those answered rightly, None without an evaluation.
+        unscored: Samples of the evaluation without a score, whatever the reason.
         waiting, failed: Steps in that state.
     """
 
@@ -35,6 +36,7 @@ class Figures:
     valid: int | None
     scored: int | None
     right: int | None
+    unscored: int
     waiting: int
     failed: int
 
@@ -52,9 +54,15 @@ def figures(run: RunState) -> Figures:
         sum(int(s.counts.get("valid", 0)) for s in found) if found else None,
         sum(int(c.get("scored", 0)) for c in scored) if scored else None,
         sum(int(c["right"]) for c in scored) if scored and all("right" in c for c in scored) else None,
+        sum(without_score(c) for c in scored),
         sum(s.status == "waiting" for s in run.steps),
         sum(s.status == "failed" for s in run.steps),
     )
+
+
+def without_score(counts: Mapping[str, Any]) -> int:
+    """Samples of an evaluation that were not judged, not answered, or blocked."""
+    return sum(int(counts.get(k, 0)) for k in ("unscored", "failed", "blocked"))
 
 
 def _usable(counts: Mapping[str, Any]) -> int:
@@ -69,9 +77,11 @@ def headline(run: RunState) -> Text:
     f = figures(run)
     parts = said(f)
     if run.status == "running":
+        if _done(run) == len(run.steps):
+            return "All steps are done; the report is being written."
         now = next((i for i, s in enumerate(run.steps) if s.status == "running"), None)
         at = f"Step {now + 1} of {len(run.steps)} is running" if now is not None else f"Step {_done(run) + 1} of {len(run.steps)} is next"
-        return fill("{at}: {s}.", at=at, s=within(run.steps[now if now is not None else min(_done(run), len(run.steps) - 1)].title))
+        return fill("{at}: {s}.", at=at, s=within(run.steps[now if now is not None else _done(run)].title))
     end: Text = ""
     if f.waiting:
         end = " One paid step waits for you." if f.waiting == 1 else f" {f.waiting} paid steps wait for you."
@@ -106,9 +116,12 @@ def said(f: Figures) -> list[Text]:
     if f.found is not None and f.usable is not None and f.valid is not None:
         evidence = f" ({f.valid:,} as evidence)" if f.valid != f.usable else ""
         parts.append(f"{f.found:,} {'sample' if f.found == 1 else 'samples'} found, {f.usable:,} usable{evidence}")
-    if f.scored is not None:
+    if f.scored == 0 and f.unscored:
+        parts.append(f"no answer to score among {f.unscored:,} {'sample' if f.unscored == 1 else 'samples'}")
+    elif f.scored is not None:
         share = f" ({f.right / f.scored:.0%})" if f.scored and f.right is not None else ""
         parts.append(f"{f.right:,} of {f.scored:,} answers right{share}" if f.right is not None else f"{f.scored:,} answers scored")
+        parts += [f"{f.unscored:,} without a score"] if f.unscored else []
     return parts
 
 

@@ -25,7 +25,7 @@ def show(now: Live, table: SavedTable) -> None:
     else:
         return
     if answer == "" and now.state is not None:
-        ask_card.follow(now.state, bool(eval_moved.holding(now.saved.id)))
+        answer = ask_card.follow(now.state, bool(eval_moved.holding(now.saved.id)))
     if answer in ("do", "skip"):
         at = ask_runs.to_answer(now.state)
         ask_runs.go_on(now.saved, {} if at is None else {at: answer})

@@ -102,6 +102,28 @@ def test_the_history_tells_how_far_a_run_is(store, tables, monkeypatch):
     assert "Reading the question." in text(open_page("controller"))
 
 
+def test_samples_without_an_answer_can_be_asked_again(store, tables):
+    run_id = asked(store, tables[0], (InOdd(), Acquire(), Evaluate()), ("done",) * 3)
+    assert "got no answer" not in text(open_page("controller", run=run_id))
+    now = store.runs.get(run_id).state
+    now["steps"][2]["counts"] = {"scored": 0, "right": 0, "failed": 2}
+    store.runs.note(run_id, "done", now)
+    app = open_page("controller", run=run_id)
+    assert "2 samples got no answer." in text(app)
+    app.button(key=f"again-{run_id}").click().run()
+    assert app.query_params["run"] not in (run_id, [run_id])
+
+
+def test_older_questions_of_the_history_are_shown_when_asked_for(store, tables):
+    for i in range(23):
+        store.runs.begin(f"Question {i}", "", tables[0].id)
+    app = open_page("controller")
+    shown = lambda: sum(b.label.startswith("Question") for b in app.button)  # noqa: E731
+    assert shown() == 20
+    app.toggle(key="history_all").set_value(True).run()
+    assert shown() == 23
+
+
 def test_the_encoder_is_made_ready_on_the_second_look_only(store, tables, monkeypatch):
     begun: list[str] = []
     monkeypatch.setattr(ask_warm, "installed", lambda: True)

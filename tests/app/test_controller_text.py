@@ -72,6 +72,21 @@ def test_the_headline_counts_what_was_ranked_found_and_waits():
     assert "<b>592 untested slices ranked</b>" in ask_text.headline(RUN)
 
 
+def test_samples_without_an_answer_are_counted_and_never_read_as_wrong():
+    down = replace(RUN.steps[4], status="done", counts={"scored": 0, "right": 0, "failed": 9})
+    assert "9 usable, no answer to score among 9 samples." in plain(ask_text.headline(replace(RUN.with_step(4, down), status="done")))
+    some = replace(RUN.steps[4], status="done", counts={"scored": 4, "right": 3, "failed": 2, "unscored": 3})
+    told = "3 of 4 answers right (75%), 5 without a score."
+    assert told in plain(ask_text.headline(replace(RUN.with_step(4, some), status="done")))
+
+
+def test_between_the_last_step_and_the_report_no_step_is_invented():
+    over = replace(RUN, status="running", steps=tuple(replace(s, status="done") for s in RUN.steps))
+    assert ask_text.headline(over) == "All steps are done; the report is being written."
+    first = replace(RUN, status="running", steps=tuple(replace(s, status="pending") for s in RUN.steps))
+    assert plain(ask_text.headline(first)) == "Step 1 of 5 is next: see where it fails."
+
+
 def test_usable_are_those_that_the_button_evaluates_and_evidence_is_told_apart():
     partly = replace(RUN.steps[3], counts={"valid": 0, "partial": 1, "invalid": 9, "usable": 1})
     assert "24 samples found, 1 usable (0 as evidence)." in plain(ask_text.headline(RUN.with_step(3, partly)))
