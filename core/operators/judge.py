@@ -82,7 +82,9 @@ def import_results(
     found = _read(path, odd, model, items, columns, scale, use_scores, name)
     model = model or "imported"
     run_id = run_id or f"import-{sha256_bytes(path.read_bytes() + model.encode())[:16]}"
-    done = [replace(r, why=flaw_of(r.item)) if r.status == "unscored" and flaw_of(r.item) else r for r in found.results]
+    done = [
+        replace(r, why=flaw_of(r.item)) if r.status == "unscored" and r.response.strip() and flaw_of(r.item) else r for r in found.results
+    ]
     decode = decode or Decode()
     about = about_run([r.item for r in done], None, judge, decode) | {"imported": {"file": name or path.name, "rows": found.rows}}
     store.results.begin(run_id, model, judge.name if judge is not None else "", about, who)
