@@ -156,8 +156,11 @@ def _print_run(state: RunState, folder: Path) -> None:
     for s in state.steps:
         say(f"{s.title} ({s.op}): {s.status}. {s.note}")
         if s.estimate:
-            takes = ", ".join(f"{k} {v}" for k, v in s.estimate.items() if v not in (None, "", []))
+            told = {k.replace("_", " "): v for k, v in s.estimate.items() if isinstance(v, int | float | str) and v != ""}
+            takes = ", ".join(f"{k} {v:,}" if isinstance(v, int | float) else f"{k} {v}" for k, v in told.items())
             say(f"  would take: {takes}; python -m core resume {state.id} does it")
+            for text in s.estimate.get("warnings") or ():
+                say(f"  warning: {text}")
     if state.suggestions:
         say(f"Did you mean {', '.join(f'{s.dimension} = {s.value}' for s in state.suggestions)}?")
     say(f"Record: {folder}")

@@ -221,6 +221,8 @@ def open_record(folder: Path) -> Record:
         InputError: There is none.
     """
     if not (folder / PLAN).is_file():
+        if (folder / EVENTS).exists():
+            raise InputError(f'The record in "{folder}" is damaged: {PLAN} is gone.')
         if (folder / INPUTS).is_dir():
             raise InputError(f'The run in "{folder}" ended while it was being planned, before any step. Ask again.')
         raise InputError(f'"{folder}" is no record of a run: it has no {PLAN}.')

@@ -140,6 +140,8 @@ class _Again:
 
     def _step(self, i: int, step: Step, was: StepState) -> list[Check]:
         if rec.CONDITIONS in was.files:
+            if self.evaluated is None:
+                return [Check(rec.CONDITIONS, "not replayed", "the results that it adds up could not be read")]
             return [self._same(rec.CONDITIONS, operators.conditions_csv(self.evaluated, self.ctx.seed.odd.names))]
         if isinstance(step, Triage):
             found = self.results[i] = run_triage(self.ctx, step)
