@@ -102,6 +102,7 @@ def acquire(
                 new, failed = maker.make(requested, lacking, doc)
                 found = [*found, *new]
                 lacking -= sum(item is not None for _, item in new)
+                counts["no_question"] += sum(item is None for _, item in new)
                 reason += failed
             if lacking:
                 entry = {"slice": dict(requested), "rank": i + 1, "wanted": per_slice, "valid": len(valid)}

@@ -263,3 +263,25 @@ def test_slices_are_read_from_a_ranking_or_any_table():
     assert [(p.row, p.suggestion) for p in e.value.problems] == [(1, "night"), (3, "day")]
     with pytest.raises(InputError, match="no column of a dimension"):
         read_slices(b"a,b\n1,2\n", ODD)
+
+
+def test_the_same_image_made_again_is_no_second_sample(settings):
+    stub = pytest.importorskip("tests.stub_llm", reason="the stub server needs aiohttp")
+    with stub.StubServer(lambda _: stub.image()) as server:
+        found = look(settings, None, [NIGHT], source="synthesis", per_slice=3, images=server.endpoint())
+    assert len({c.id for c in found.candidates}) == len(found.candidates) == len(found.items) == 1
+    assert (found.candidates[0].verdict, found.candidates[0].synthetic, found.counts["valid"]) == ("partial", True, 0)
+    assert found.unfilled[0]["lacking"] == 2
+    assert found.unfilled[0]["reason"] == "images were to be made; the server made the same image again, so there are 1."
+
+
+def test_an_image_without_a_question_fills_no_place(settings):
+    stub = pytest.importorskip("tests.stub_llm", reason="the stub server needs aiohttp")
+    asked = {"time": "night", "question_category": "ego_action_reasoning"}  # no template asks for an action at night alone
+    with stub.StubServer(lambda _: stub.image()) as server:
+        found = look(settings, None, [asked], source="synthesis", images=server.endpoint())
+    assert (len(found.candidates), found.items, found.counts["no_question"]) == (1, (), 1)
+    assert (found.unfilled[0]["lacking"], found.unfilled[0]["reason"]) == (
+        1,
+        "images were to be made; no question can be asked of images of it.",
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -44,6 +46,22 @@ def test_names_are_unique_and_free_ones_are_found(store: Store, manifest) -> Non
         import_manifest(store, manifest, name="Night Drive")
     renamed = store.datastores.rename(second.id, "other")
     assert store.datastores.find("other") == renamed
+
+
+def test_imports_of_one_manifest_at_one_moment_all_come_through(store: Store, manifest) -> None:
+    start = Barrier(4)
+
+    def load(_: int) -> tuple[str, str]:
+        start.wait()
+        demo = load_demo_datastore(store)
+        return import_manifest(store, manifest).name, demo.name
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(load, range(4)))
+    assert sorted(n for n, _ in found) == ["night drive", "night drive (2)", "night drive (3)", "night drive (4)"]
+    assert {d for _, d in found} == {"Demo footage"}
+    assert len(store.datastores.list()) == 5
+    assert len(list(store.datastores.parent.iterdir())) == 2  # the files of each are there once, and nothing half made
 
 
 def test_the_bin_keeps_what_it_gets(store: Store, manifest) -> None:
