@@ -36,6 +36,8 @@ _WORDS = {
 }
 _STEP: TypeAdapter[Step] = TypeAdapter(Step)
 MAX_REASON = 300
+MAX_TEXT = 200
+"""Characters of a value that are read; what is longer names none, and would be repeated in every problem and note."""
 
 
 def has_enums(odd: Odd) -> bool:
@@ -163,7 +165,7 @@ def _pairs(value: Any, odd: Odd) -> Values | None:
             chosen = [entry] if isinstance(entry, str) else entry
             if not isinstance(chosen, Sequence | None) or any(not isinstance(v, str) for v in chosen or ()):
                 return None
-            out.setdefault(str(name).strip(), []).extend(str(v).strip() for v in chosen or ())
+            out.setdefault(str(name).strip()[:MAX_TEXT], []).extend(str(v).strip()[:MAX_TEXT] for v in chosen or ())
     else:
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list) or any(not isinstance(t, str) for t in texts):
@@ -171,7 +173,7 @@ def _pairs(value: Any, odd: Odd) -> Values | None:
         for text in texts:
             known = max((n for n in odd.names if text.startswith(f"{n}=")), key=len, default=None)
             name, sign, rest = (known, "=", text[len(known) + 1 :]) if known is not None else text.partition("=")
-            out.setdefault(name.strip() if sign else "", []).append((rest if sign else text).strip())
+            out.setdefault(name.strip()[:MAX_TEXT] if sign else "", []).append((rest if sign else text).strip()[:MAX_TEXT])
     return {k: v for k, v in ((k, [x for x in v if x]) for k, v in out.items()) if v}
 
 

@@ -99,7 +99,7 @@ def model_error(error: BaseException, *, url: str, timeout: float) -> ModelError
 
 
 def _error(kind: Failure, text: str, status: int | None, wait: float | None, url: str, timeout: float) -> ModelError:
-    words = _WORDS[kind].format(url=url, timeout=timeout, status=status)
+    words = _WORDS[kind].format(url=url, timeout=round(timeout, 1), status=status)
     said = " ".join(text.split())
     said = said if len(said) <= 300 else said[:297] + "…"
     sentence = f"{words}: {said}" if said else words

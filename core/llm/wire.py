@@ -142,10 +142,11 @@ def _tool_calls(message: Mapping[str, Any]) -> list[ToolCall]:
 
 def _usage(told: Any, ask: Ask, answer: str) -> Usage:
     prompt, completion = ((told or {}).get(k) if isinstance(told, dict) else None for k in ("prompt_tokens", "completion_tokens"))
-    if isinstance(prompt, int) and isinstance(completion, int):
+    prompt, completion = (n if type(n) is int and n >= 0 else None for n in (prompt, completion))  # no budget grows by what is told
+    if prompt is not None and completion is not None:
         return Usage(prompt, completion)
     guess = tokens_of(ask.messages) + _tokens(str(list(ask.tools)) if ask.tools else "")
-    return Usage(prompt if isinstance(prompt, int) else guess, completion if isinstance(completion, int) else _tokens(answer), True)
+    return Usage(guess if prompt is None else prompt, _tokens(answer) if completion is None else completion, True)
 
 
 def tokens_of(messages: Sequence[Mapping[str, Any]]) -> int:

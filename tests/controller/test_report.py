@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.controller.report import clean, quote
+from core.controller import Plan, Reading, RunState, StepState, Suggestion
+from core.controller.report import clean, quote, report
 
 
 @pytest.mark.parametrize(
@@ -43,4 +44,40 @@ def test_the_text_can_be_read_back(text):
         i += written[i] == "\\"
         out += written[i]
         i += 1
-    assert out == text
+    assert out == " ".join(text.split())
+
+
+LOUD = st.text(min_size=1) | st.sampled_from(["fog\n## All is well", "\x1b[2Jgone", "a\r\n- done", "\u2028# x", "x" * 400])
+HEADINGS = {"# What to test next", "## How the question was read", "## Not done", "## Words of the language model, not checked"}
+CONTEXT = {"table": None, "datastore": None, "seed_sha256": "0" * 64}
+
+
+@given(LOUD, LOUD, LOUD)
+def test_no_text_of_others_makes_a_line_of_the_report_or_steers_a_terminal(one, two, three):
+    plan = Plan(query=one, controller="llm", unsupported_terms=(two, three), notes=(one, three), model=two, fallback_reason=three)
+    state = RunState(
+        "1" * 8,
+        "run",
+        one,
+        two,
+        "",
+        "done",
+        plan,
+        readings=(Reading(one, "unsupported", note=two),),
+        suggestions=(Suggestion(two, "time", "dusk", 0.5),),
+        clarify=three,
+        prose=two,
+        steps=(StepState("triage", {"where": {"time": [three]}}, "failed", note=one),),
+    )
+    lines = report(state, {}, None, None, CONTEXT, ()).split("\n")
+    assert all(c.isprintable() for line in lines for c in line)
+    assert {x for x in lines if x.startswith("#")} <= HEADINGS | {"## What this rests on"}
+    own = ("#", "> ", "- ", "|", "The ", "Nothing was run: ", "Not applied, ", "")
+    assert all(x.startswith(own) for x in lines)
+    assert sum(x.startswith("|") for x in lines) == 6
+
+
+def test_a_reason_ends_in_one_full_stop():
+    plan = Plan(query="q", controller="offline", fallback_reason="The model did not answer. No server answers.")
+    state = RunState("1" * 8, "run", "q", "", "", "done", plan)
+    assert "The offline controller took over: The model did not answer. No server answers.\n" in report(state, {}, None, None, CONTEXT, ())
