@@ -88,6 +88,8 @@ def headline(run: RunState) -> Text:
     if f.failed:
         end += " One step failed." if f.failed == 1 else f" {f.failed} steps failed."
     start = "Plan ready: " if f.waiting else ""
+    if left := sum(int(s.counts.get("pending", 0)) for s in run.steps if s.op == "evaluate" and s.status == "waiting"):
+        start, end = "Paused: ", f" {left:,} {'sample is' if left == 1 else 'samples are'} still to be asked."
     if not parts:
         return fill("{s}{end}", s="Plan ready." if f.waiting else "Nothing came out." if f.failed else "Looked at where it fails.", end=end)
     return fill("{start}{parts}.{end}", start=start, parts=join(parts, ", "), end=end)

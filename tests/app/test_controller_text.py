@@ -80,6 +80,12 @@ def test_samples_without_an_answer_are_counted_and_never_read_as_wrong():
     assert told in plain(ask_text.headline(replace(RUN.with_step(4, some), status="done")))
 
 
+def test_a_paused_evaluation_is_no_plan_that_is_ready():
+    paused = replace(RUN.steps[4], counts={"pending": 7, "scored": 2})
+    assert plain(ask_text.headline(RUN.with_step(4, paused))).startswith("Paused: 592 untested slices ranked")
+    assert plain(ask_text.headline(RUN.with_step(4, paused))).endswith("9 usable. 7 samples are still to be asked.")
+
+
 def test_between_the_last_step_and_the_report_no_step_is_invented():
     over = replace(RUN, status="running", steps=tuple(replace(s, status="done") for s in RUN.steps))
     assert ask_text.headline(over) == "All steps are done; the report is being written."
