@@ -165,7 +165,9 @@ class Paid:
         )
         if done.stopped:
             why = {"cancelled": "Paused", "paused": done.stopped.rstrip(".")}.get(done.why, f"Stopped: {done.stopped.rstrip('.')}")
-            note = f"{why}. {len(done.results):,} of {len(items):,} are done and will not be asked again."
+            failed = int(done.counts.get("failed", 0))
+            note = f"{why}. {len(done.results) - failed:,} of {len(items):,} are done and will not be asked again."
+            note += f" Failed, to be asked again: {failed:,}." if failed else ""
             left = operators.estimate(items, vlm, judge, self.ctx.store)
             return replace(was, status="waiting", note=note, estimate=left.as_dict(), counts=dict(done.counts))
         self.evaluated = done.results
