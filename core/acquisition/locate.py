@@ -1,4 +1,4 @@
-"""Where the media of a row of a datastore are: a file, a list of files, a folder of the frames of a clip, or addresses."""
+"""Where the media of a row of a datastore are: a file, a list of files, or a folder of the frames of a clip."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Located:
 
     Attributes:
         path: As it is written: relative to the folder of the media, or as the manifest says.
-        images: Files in the same form, or addresses; as many frames of a clip as are looked at.
-        image_sha256: Of each image, "" for an address.
+        images: Files in the same form; as many frames of a clip as are looked at.
+        image_sha256: Of each image.
         sha256: Of the file, or of the hashes of several.
-        flaw: Why they cannot be used: they are not on this machine, or not what the manifest says.
+        flaw: Why they cannot be used: they are not on this machine (an address is not fetched), or not what the manifest says.
     """
 
     path: str
@@ -38,7 +38,7 @@ def locate(store: Datastore, row: Row) -> Located:
     """The media of a row, with the hashes of what lies there now."""
     names = _names(row.path)
     if names and all("://" in n for n in names):
-        return Located(row.path, tuple(names), ("",) * len(names), row.sha256)
+        return Located(row.path, sha256=row.sha256, flaw="no_media")  # nothing is fetched: a slice is filled by what can be shown
     root = store.root.resolve() if store.root is not None else Path()
     files = [store.media(n) for n in names]
     there = [f for f in files if f is not None]

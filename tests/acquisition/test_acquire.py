@@ -108,9 +108,10 @@ def test_media_that_are_gone_or_changed_make_no_item_and_fill_nothing(settings, 
     assert found.unfilled[0]["reason"] == "3 rows match, 3 of them without a question or without their media on this machine."
 
 
-def test_addresses_stay_items_as_they_are(settings, footage):
+def test_media_at_an_address_are_shown_but_fill_nothing_since_they_are_not_fetched(settings, footage):
     found = look(settings, footage("id,url,time\n1,https://example.org/a.jpg,night\n"), [{"time": "night"}])
-    assert found.items[0].images == ("https://example.org/a.jpg",)
+    assert ([c.path for c in found.candidates], found.items) == (["https://example.org/a.jpg"], ())
+    assert (found.counts["no_media"], found.counts["unfilled"]) == (1, 1)
 
 
 def test_clips_are_folders_or_lists_and_give_frames_in_order(settings, footage, tmp_path):
