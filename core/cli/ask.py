@@ -138,10 +138,13 @@ def _print_json(data: Any) -> None:
 
 
 def _print(state: RunState, folder: Path, as_json: bool) -> None:
+    """Show a run; a step that failed makes the exit code 1, one that waits does not."""
     if as_json:
         _print_json(state.as_dict() | {"path": str(folder), "manifest": json.loads((folder / MANIFEST).read_bytes())})
     else:
         _print_run(state, folder)
+    if any(s.status == "failed" for s in state.steps):
+        sys.exit(1)
 
 
 def _print_run(state: RunState, folder: Path) -> None:

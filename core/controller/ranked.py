@@ -56,7 +56,14 @@ def ranking_note(result: RankResult) -> str:
     n = audit(result)
     exact = "" if result.ranking.search.complete else f" {NOT_EXACT}: stopped after {PAGE_LIMIT:g} s."
     first = f"{n['combinations']:,} combinations, {n['observed']:,} tested, {n['missing']:,} missing"
-    return f"{first}; the first {n['listed']:,} are listed.{exact}"
+    listed = n["listed"]
+    if not n["missing"] or not listed:
+        told = ""
+    elif listed >= n["missing"]:
+        told = "; it is listed" if listed == 1 else "; all are listed"
+    else:
+        told = "; the first is listed" if listed == 1 else f"; the first {listed:,} are listed"
+    return f"{first}{told}.{exact}"
 
 
 def ranking_csv(result: RankResult) -> bytes:
@@ -102,7 +109,8 @@ def triage_note(found: Found) -> str:
     """What a triage found, in a sentence."""
     if not found.n:
         return "No sample was tested under this filter."
-    sums = f"n = {found.n:,} in {found.slices:,} slices, error {found.error:.0%} (95 % interval {found.low:.0%} to {found.high:.0%})"
+    places = f"{found.slices:,} slice{'s' * (found.slices != 1)}"
+    sums = f"n = {found.n:,} in {places}, error {found.error:.0%} (95 % interval {found.low:.0%} to {found.high:.0%})"
     worst = found.by_value[0] if found.by_value else None
     ends = (
         f"; worst value: {in_words(dict(zip(worst.dimensions, worst.values, strict=True)))}, {worst.error:.0%}, n = {worst.n:,}"

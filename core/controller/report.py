@@ -123,7 +123,8 @@ def _ranking(step: StepState, result: RankResult) -> list[str]:
         out.append(f"Added to the ODD: {clean(in_words(ranking.scope.extend))}.")
     if not n["listed"]:
         return [*out, "", "Nothing is missing here."]
-    out.append("")
+    more = ", and for a value never seen that of the nearest one that was, reduced" if ranking.scope.outside else ""
+    out += [f"P is the share of samples that have a value, smoothed{more}.", ""]
     for e in result.explanations(SHOWN):
         out += [f"{e.rank}. **{clean(', '.join(e.values.values()))}** (phi {e.phi:.6f})", f"   {clean(because(e))}"]
     return out
@@ -132,8 +133,8 @@ def _ranking(step: StepState, result: RankResult) -> list[str]:
 def because(e: Explanation) -> str:
     """Why a slice has its rank, in one or two sentences."""
     rare = sorted(e.exposures, key=lambda x: x.p)[:2]
-    seen = " and ".join(f"{x.dimension}={x.value} ({_share(x.p)} of samples)" for x in rare)
-    first = f"Rare because of {seen}."
+    seen = " and ".join(f"{x.dimension}={x.value} (P {_share(x.p)})" for x in rare)
+    first = f"Its rarest values are {seen}." if len(rare) > 1 else f"Its rarest value is {seen}."
     taken = [f"{x.value} was taken for {x.star} at similarity {x.similarity:.2f}" for x in e.exposures if x.star]
     if taken:
         first += f" Never seen: {', '.join(taken)}."
@@ -155,7 +156,7 @@ def _share(p: float) -> str:
 
 
 def _triage(found: Found) -> list[str]:
-    out = ["## Where it fails among what was tested", triage_note(found)]
+    out = ["## Where it fails among what was tested", clean(triage_note(found))]
     if found.by_value:
         out += ["", "| Value | Error | n | 95 % interval |", "| --- | --- | --- | --- |"]
         for f in found.by_value[:5]:
@@ -238,9 +239,10 @@ def _prose(state: RunState) -> list[str]:
 
 def _basis(state: RunState, context: Mapping[str, Any]) -> list[str]:
     table, footage = context["table"], context["datastore"]
+    name = table["name"] if table else f"from the file {context['source'].get('file', '')}"
     out = [
         "## What this rests on",
-        f"- Seed table {clean(table['name']) if table else 'from a file'}, SHA-256 {context['seed_sha256'][:12]}",
+        f"- Seed table {clean(name)}, SHA-256 {context['seed_sha256'][:12]}",
     ]
     if footage:
         out.append(f"- Footage {clean(footage['name'])}, digest {footage['digest'][:12]}")

@@ -83,7 +83,7 @@ def test_every_recommendation_has_its_reason(run):
         rows = table(folder, name)
         assert len(rows) == 10
         assert all(r["decisive_slice"] and float(r["decisive_error"]) > 0 and int(r["decisive_n"]) > 0 for r in rows)
-    assert text.count("Rare because of") == 20
+    assert text.count("Its rarest values are ") == 20
     assert all(r["extended_values"] for r in table(folder, OUTSIDE))
 
 
