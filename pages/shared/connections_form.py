@@ -114,7 +114,15 @@ def _state(found: Found) -> Text:
         return chip("not connected", "wait")
     where = f"borrowed from {NAMES[e.borrowed].lower()}" if e.borrowed else "from the environment" if found.fixed else "saved"
     key = chip("key is set", "done") if e.key else chip("no key", "outline")
-    line = fill("{where} {key} {model} at {url}", where=chip(where, "info"), key=key, model=code(e.model), url=code(e.base_url))
+    counts = fill(", counts as {name}", name=code(e.name)) if e.name != e.model else ""
+    line = fill(
+        "{where} {key} {model} at {url}{counts}",
+        where=chip(where, "info"),
+        key=key,
+        model=code(e.model),
+        url=code(e.base_url),
+        counts=counts,
+    )
     return Markup('<p class="od-note">{}</p>').format(line)
 
 

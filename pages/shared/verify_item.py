@@ -48,7 +48,8 @@ def show(queue: SavedQueue, odd: Odd, items: Sequence[QueueItem], name: str, ste
             given = _questions(queue, odd, item, own, seen, name)
             open_ = [s for s in item.statements if s not in given]
             key_of_save = f"verify_save-{queue.id}-{at}"
-            save = st.button("Save and next", type="primary", key=key_of_save, shortcut="Mod+Enter", disabled=not given, width="stretch")
+            # No shortcut with Enter or Space: the answer that was clicked last has the focus, and takes them for a click.
+            save = st.button("Save and next", type="primary", key=key_of_save, shortcut="S", disabled=not given, width="stretch")
             if open_:
                 shell.note(f"{len(open_):,} of {len(item.statements):,} without an answer; they can wait.")
     if save:
@@ -110,6 +111,7 @@ def _questions(
                 label,
                 ANSWERS,
                 default=own.get(s),
+                required=True,  # once answered, an answer can be changed; a second click or a key must not lose it
                 format_func=verify_text.WORDS.__getitem__,
                 key=f"verify-{queue.id}-{s.key[:16]}-{name}-{seen[s]}",
                 label_visibility="collapsed",
