@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from core.llm.adapt import Change, adapt, bare
@@ -271,6 +273,12 @@ class Client:
             self._on_adapt(self.profile)
 
 
+def _azure(address: str, versioned: bool) -> str:
+    """The address of a resource as its client wants it, also where more or less of it was copied from the portal."""
+    bare = re.sub(r"/openai(/deployments(/[^/]*)?)?/*$", "", address)
+    return bare if versioned or urlsplit(bare).path.strip("/") else f"{bare.rstrip('/')}/openai/v1"
+
+
 def _new(endpoint: Endpoint) -> Any:
     """A client of the package that never tries again by itself and takes nothing from the environment but proxies."""
     import openai
@@ -279,6 +287,8 @@ def _new(endpoint: Endpoint) -> Any:
     if not (key.isascii() and key.isprintable()):
         raise ModelError("The key holds characters that cannot be sent; copy it again.", "auth")
     address = endpoint.base_url.replace(",", " ").split()[0] if endpoint.base_url.strip(", ") else endpoint.base_url  # the first of several
+    if endpoint.kind == "azure":
+        address = _azure(address, bool(endpoint.api_version))
     timeout = openai.Timeout(endpoint.profile.timeout, connect=min(CONNECT, endpoint.profile.timeout))
     client: Any
     if endpoint.kind == "azure" and endpoint.api_version:

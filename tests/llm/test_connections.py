@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.llm import Connection, Price, Profile, connections, endpoint_for, endpoints_for
+from core.llm.client import _new
 from core.llm.connections import checked, connection_for, connection_of, forget, from_environment, learn, save, saved
 from core.settings import Settings
 from core.storage import open_store
@@ -156,3 +157,26 @@ def test_what_is_learned_of_a_server_serves_every_connection_to_it(store):
 def test_the_module_has_what_pages_use():
     assert connections.LENDERS == {"judge": "llm", "tagger": "vlm"}
     assert from_environment("images", {}) is None
+
+
+@pytest.mark.parametrize("end", ["", "/", "/openai", "/openai/", "/openai/deployments/gpt", "/openai/deployments/gpt/chat/completions"])
+@pytest.mark.parametrize(
+    ("version", "url"),
+    [
+        ("2024-10-21", "https://x.openai.azure.com/openai/deployments/gpt/chat/completions?api-version=2024-10-21"),
+        ("", "https://x.openai.azure.com/openai/v1/chat/completions"),
+    ],
+)
+def test_an_azure_address_may_be_copied_from_anywhere(end, version, url):
+    given = {"kind": "azure", "base_url": f"https://x.openai.azure.com{end}", "model": "gpt", "api_version": version, "role": "llm"}
+    from openai._models import FinalRequestOptions
+
+    client = _new(connection_of(given).endpoint({}))
+    options = FinalRequestOptions.construct(method="post", url="/chat/completions", json_data={"model": "gpt", "messages": []})
+    assert str(client._build_request(options).url) == url
+
+
+@pytest.mark.parametrize("end", ["/openai/v1", "/openai/v1/", "/openai/v1/chat/completions"])
+def test_the_newer_azure_address_stays(end):
+    given = {"kind": "azure", "base_url": f"https://x.openai.azure.com{end}", "model": "gpt", "role": "llm"}
+    assert str(_new(connection_of(given).endpoint({})).base_url) == "https://x.openai.azure.com/openai/v1/"
