@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.errors import InputError
+from core.errors import InputError, OddysseyError
 from core.storage import SavedTable
 from pages.shared import ask_chat, ask_plan, ask_result, ask_runs, ask_text, ask_turn, ask_warm, connections_form, shell, start, state, who
 from pages.shared.ask_runs import Live
@@ -62,8 +62,10 @@ def chat(table: SavedTable, now: Live | None) -> None:
             if now.state is not None:
                 ask_chat.answer(now.state, ask)
     if now is not None:
-        with shell.errors_as_card(changed="Nothing was run."):
+        try:
             ask_turn.show(now, ask_runs.table_of(now.saved) or table)
+        except OddysseyError as e:  # plan, result and the next question stay
+            shell.error_card(e, "Nothing was run.")
     typed = st.chat_input("Ask what to test next", key="ask", max_chars=4_000)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="od-asker"):
         name = who.ask()

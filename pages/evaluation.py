@@ -86,6 +86,8 @@ with shell.errors_as_card(NAME, "The evaluations cannot be shown."):
             head("This run is not counted into any table, so nothing moved.", eval_text.provenance(shown), synthetic(shown))
         else:
             head(eval_text.headline(shown), eval_text.provenance(shown), synthetic(shown))
+    if instead := eval_runs.instead(runs, run_id):
+        shell.note(instead)
     if view == FOOTAGE:
         eval_footage.show(odd_in_use())
     elif view == CHECKS:

@@ -6,6 +6,8 @@ from core.storage import SavedTable
 from pages.shared import ask_card, ask_edit, ask_runs, connections_form, eval_moved
 from pages.shared.ask_runs import Live
 
+NO_TABLE = "The table of this run is not in this workspace any more; restore it under Seed tables to go on."
+
 
 def show(now: Live, table: SavedTable) -> None:
     """What waits for an answer, lacks a model, went wrong or was left in the middle."""
@@ -21,7 +23,8 @@ def show(now: Live, table: SavedTable) -> None:
     elif now.state is not None and lacks:
         answer = ask_card.connect(now.state, lacks)
     elif now.state is not None:
-        answer = ask_card.show(now.state, ask_runs.evidence(now.state), ask_card.other_model(table))
+        asked = ask_runs.table_of(now.saved)
+        answer = ask_card.show(now.state, ask_runs.evidence(now.state), ask_card.other_model(asked) if asked is not None else NO_TABLE)
     else:
         return
     if answer == "" and now.state is not None:

@@ -196,14 +196,18 @@ def told(x: Line) -> Text:
     return fill("{c}{j}. {when}{who}, run {id}", c=", ".join(parts), j=judge, when=when, who=f", {who}" if who else "", id=code(x.id))
 
 
-def chosen(found: dict[str, EvaluationRun | None]) -> str:
-    """The run that the address names, else the newest with results, "" if there is none.
+def instead(found: dict[str, EvaluationRun | None], shown: str) -> Text:
+    """Why another evaluation is shown than the one in the address, "" if none is."""
+    wanted = str(st.query_params.get(RUN, ""))
+    if wanted in ("", shown):
+        return ""
+    why = "has no answers yet" if wanted in found else "is not in this workspace (any more)"
+    end = "; the newest one with answers is shown." if shown else "."
+    return fill("The address asks for the evaluation {id}, which {why}{end}", id=code(wanted), why=why, end=end)
 
-    Raises:
-        InputError: The address names a run of which nothing is kept.
-    """
+
+def chosen(found: dict[str, EvaluationRun | None]) -> str:
+    """The run that the address names, else the newest with results, "" if there is none."""
     wanted = st.query_params.get(RUN, "")
     begun = [i for i, run in found.items() if run is not None]
-    if wanted and wanted not in found:
-        raise InputError(f'The address asks for the evaluation "{wanted}", of which this workspace keeps nothing.')
     return wanted if wanted in begun else next(iter(begun), "")

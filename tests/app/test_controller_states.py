@@ -76,6 +76,23 @@ def test_before_an_evaluation_is_paid_for_it_is_said_if_it_cannot_be_counted(sto
         assert stub.asked == []
 
 
+def test_a_run_whose_table_was_deleted_waits_for_it_and_tells_of_no_other(store, tables, monkeypatch):
+    run_id = asked(store, tables[0], (InOdd(), Acquire(), Evaluate()), ("done", "done", "waiting"))
+    store.tables.delete(tables[0].id)
+    with StubServer([]) as stub:
+        for k, v in {**stub.environment("vlm"), "ODDYSSEY_VLM_LABEL": tables[0].model}.items():
+            monkeypatch.setenv(k, v)
+        app = open_page("controller", run=run_id)
+        assert "restore it under Seed tables to go on" in text(app)
+        assert "the connected model is" not in text(app)
+        app.button(key=f"confirm-{run_id}-2").click().run()
+        assert "The table of this run is not in this workspace (any more)" in text(app)
+        assert "Plan each step can be opened" in text(app)  # the page goes on below the error
+        assert app.chat_input(key="ask") is not None
+        assert store.runs.get(run_id).state["status"] == "waiting"
+        assert stub.asked == []
+
+
 def test_a_run_whose_folder_is_gone_is_told_from_the_workspace_and_one_can_ask_on(store, tables):
     run_id = asked(store, tables[0])
     shutil.rmtree(store.runs.path(store.runs.get(run_id)))

@@ -226,10 +226,18 @@ def test_results_made_elsewhere_become_a_run_and_what_is_left_out_is_counted(sto
     assert "3 of 3 rows were read. Left out: 0." in text(app)
 
 
-def test_an_unknown_run_is_an_error_card(table):
+def test_an_unknown_run_is_said_and_the_page_stands(table):
     app = open_page("evaluation", run="deadbeef")
     assert not app.exception
-    assert "of which this workspace keeps nothing" in text(app)
+    assert "The address asks for the evaluation deadbeef , which is not in this workspace (any more)." in text(app)
+    assert "No model was evaluated yet." in text(app)
+
+
+def test_another_evaluation_than_that_of_the_address_is_never_shown_unsaid(evaluated):
+    evaluated()
+    app = open_page("evaluation", run="<b>x</b>", view="Samples")
+    assert "&lt;b&gt;x&lt;/b&gt; , which is not in this workspace (any more); the newest one with answers is shown." in text(app)
+    assert "was right in" in text(app)
 
 
 def test_the_demo_footage_is_one_click_away_and_tells_its_report(store, table):
