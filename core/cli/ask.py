@@ -69,7 +69,7 @@ def resume(
     max_cost: MaxCost = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """Does the step that a run waits with, or goes on with a run that was interrupted; what was answered is not asked again."""
+    """Does the step that a run waits with, or that failed or was skipped; what was answered is not asked again."""
     settings = Settings.from_environment()
     store = open_store(settings)
     try:
@@ -83,8 +83,8 @@ def resume(
         limits = Limits(max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost)
         models = endpoints_for(store)
         ctx = Context(record.seed(), {}, settings, store, table=table, datastore=footage, endpoints=models, limits=limits, who=state.who)
-        waiting = state.waiting
-        state = resume_run(folder, ctx, {} if waiting is None else {waiting: "skip" if skip else "do"})
+        at = state.waiting if state.waiting is not None or skip else state.again
+        state = resume_run(folder, ctx, {} if at is None else {at: "skip" if skip else "do"})
     finally:
         store.close()
     _print(state, folder, as_json)

@@ -94,6 +94,12 @@ class RunState:
         """Position of the step that waits for a confirmation."""
         return next((i for i, s in enumerate(self.steps) if s.status == "waiting"), None)
 
+    @property
+    def again(self) -> int | None:
+        """Position of the first paid step that failed or was skipped, and that may be done after all."""
+        paid = ("acquire", "evaluate")
+        return next((i for i, s in enumerate(self.steps) if s.status in ("failed", "skipped") and s.op in paid), None)
+
     def with_step(self, i: int, step: StepState) -> RunState:
         """The run with one step in another state."""
         return replace(self, steps=(*self.steps[:i], step, *self.steps[i + 1 :]))

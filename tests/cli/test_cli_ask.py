@@ -58,6 +58,21 @@ def test_a_waiting_step_is_done_or_left_out_later(run, monkeypatch, tmp_path):
         assert json.loads(run("replay", folders[1], "--manifest", "demo", "--json"))["equal"]
 
 
+def test_an_evaluation_that_lacked_a_model_is_done_once_there_is_one(run, monkeypatch, tmp_path):
+    folder = tmp_path / "run"
+    first = json.loads(run("ask", FOG, *DEMO, "--manifest", "demo", "--run-dir", folder, "--json"))
+    assert [s["status"] for s in first["steps"]] == ["done", "done", "skipped", "done"]
+    with StubServer(lambda _: "A") as stub:
+        for name, value in stub.environment("vlm").items():
+            monkeypatch.setenv(name, value)
+        done = json.loads(run("resume", folder, "--manifest", "demo", "--json"))
+        again = json.loads(run("resume", folder, "--manifest", "demo", "--json"))
+    assert [s["status"] for s in done["steps"]] == ["done"] * 4
+    assert len(stub.asked) == done["steps"][2]["rows"] > 0
+    assert [s["out_sha"] for s in again["steps"]] == [s["out_sha"] for s in done["steps"]]
+    assert json.loads(run("replay", folder, "--manifest", "demo", "--json"))["equal"]
+
+
 def test_people_read_what_was_understood(run):
     text = run("ask", "What tunnel and underpass scenarios need testing?", *DEMO)
     assert '"tunnel": environment = tunnel (extension)' in text
