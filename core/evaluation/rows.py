@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from core.digest import canonical_json
+from core.digest import canonical_json, sha256_json
 from core.errors import InputError
 from core.evaluation.items import Item, Result
 from core.storage.evaluation import ResultRow
@@ -31,7 +31,16 @@ def row_of(run_id: str, result: Result, *, version: int = 0, who: str = "", why:
         who=who,
         why=why,
         version=version,
+        sample=sample_of(item),
     )
+
+
+def sample_of(item: Item) -> str:
+    """Hash of what is asked about: images, question, options; "" while the content of an image is not known."""
+    shas = list(item.image_sha256)
+    if not shas or len(shas) < len(item.images) or not all(shas):
+        return ""
+    return sha256_json({"images": shas, "question": item.question, "options": list(item.options), "answer": item.answer})
 
 
 def result_of(row: ResultRow) -> Result:

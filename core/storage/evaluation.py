@@ -36,6 +36,8 @@ class ResultRow:
         requested, realised: Slices; realised is None where not fully known.
         detail: The whole result, JSON-ready.
         who, why: Of a correction.
+        sample: Hash of images, question and options, whoever answered by whatever way; the newest answer to it is the evidence. ""
+            where the images are not known: then only the same call is the same sample.
         version: 0 for the first row of a sample.
         seq: Number of the row.
         at: UTC, None before it is stored.
@@ -56,6 +58,7 @@ class ResultRow:
     version: int = 0
     seq: int = 0
     at: datetime | None = None
+    sample: str = ""
 
     def row(self) -> dict[str, Any]:
         """The row as it is stored."""

@@ -103,13 +103,14 @@ def evidence(c: sa.Connection, odd: Odd, runs: Mapping[str, bool], results_seq: 
     """What the results of some runs say about the slices of an ODD.
 
     The same call, in two runs or twice in one, is one piece of evidence: that of a person's word before a machine's, then of the
-    later row, among those that show a slice.
+    later row, among those that show a slice. So is the same sample, asked again at another address or with other words: the newest
+    answer counts.
     """
     groups: dict[str, list[Any]] = {}
     for row in _rows(c, runs, results_seq):
         groups.setdefault(row.key, []).append(row)
     place = _Placer(odd)
-    ids, scores = list[int](), list[float]()
+    newest: dict[str, tuple[int, str, int, float]] = {}
     counted: Counter[str] = Counter()
     left: dict[str, Counter[str]] = {r: Counter() for r in runs}
     for rows in groups.values():
@@ -123,9 +124,15 @@ def evidence(c: sa.Connection, odd: Odd, runs: Mapping[str, bool], results_seq: 
                 left[row.run_id]["the same call is counted already" if taken else str(found)] += 1
                 continue
             taken = True
-            ids.append(found)
-            scores.append(float(score))
-            counted[row.run_id] += 1
+            mine, other = (row.seq, row.run_id, found, float(score)), newest.get(row.sample or row.key)
+            if other is not None:
+                left[min(mine, other)[1]]["the same sample is counted already"] += 1
+            newest[row.sample or row.key] = max(mine, other or mine)
+    ids, scores = list[int](), list[float]()
+    for _, run_id, place_id, value in newest.values():
+        ids.append(place_id)
+        scores.append(value)
+        counted[run_id] += 1
     return Evidence(np.array(ids, dtype=np.int64), np.array(scores, dtype=np.float64), counted, left)
 
 
@@ -135,7 +142,7 @@ def _rows(c: sa.Connection, runs: Collection[str], up_to: int) -> Iterable[Any]:
     is_newer = sa.exists().where(
         newer.run_id == _r.c.run_id, newer.item_id == _r.c.item_id, newer.version > _r.c.version, newer.seq <= up_to
     )
-    plain = [_r.c[n] for n in ("seq", "run_id", "key", "status", "score", "scored_by", "verdict")]
+    plain = [_r.c[n] for n in ("seq", "run_id", "key", "sample", "status", "score", "scored_by", "verdict")]
     texts = [sa.type_coerce(_r.c[n], sa.Text).label(n) for n in ("requested", "realised")]
     return c.execute(sa.select(*plain, *texts).where(_r.c.run_id.in_(runs), _r.c.seq <= up_to, ~is_newer).order_by(_r.c.seq))
 

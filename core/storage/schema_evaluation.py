@@ -45,6 +45,7 @@ evaluation_results = sa.Table(
     sa.Column("item_id", JsonText, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("key", sa.String(64), nullable=False),
+    sa.Column("sample", sa.String(64), nullable=False),
     sa.Column("status", sa.String(20), nullable=False),
     sa.Column("score", sa.Double, nullable=True),
     sa.Column("scored_by", sa.String(20), nullable=False),

@@ -11,11 +11,12 @@ import pytest
 from core import operators
 from core.digest import sha256_bytes
 from core.errors import InputError
+from core.evaluation.rows import sample_of
 from core.odd import infer_odd
 from core.scoring import ScoringParameters
 from core.seed_table import SeedTable
 from tests.evaluation.conftest import DAY, NIGHT, judged
-from tests.stub_llm import StubServer
+from tests.stub_llm import StubServer, png
 
 ODD = infer_odd({"weather": ["clear", "rain"], "time": ["day", "night"]})
 MIXED = {"weather": "rain", "time": "day"}
@@ -135,3 +136,23 @@ def test_files_of_a_run_are_the_same_when_it_is_repeated(store, tmp_path, evalua
     assert [r["mcq_n"] for r in rows] == ["1", "1"]
     stored = operators.results_of(store, "r1")
     assert operators.results_jsonl(sorted(stored.results, key=lambda r: r.item.id)) == files[0].read_text()
+
+
+def test_the_same_sample_at_another_address_counts_once(store, seed, evaluate, mcq, tmp_path):
+    image = png(8, 8)
+    (tmp_path / "a.png").write_bytes(image)
+    item = replace(mcq("i"), images=("a.png",), image_sha256=(sha256_bytes(image),), root=str(tmp_path))
+    table = save(store, seed)
+    runs = [evaluate([item], run_id) for run_id in ("one", "two")]  # each against a server of its own
+    assert len({r.results[0].key for r in runs}) == 2
+    assert [operators.count_results(store, table.id, r).total for r in runs] == [21, 21]
+
+
+def test_a_sample_is_what_is_asked_about_and_nothing_else(mcq):
+    item = replace(mcq("i"), images=("a.png",), image_sha256=("a" * 64,))
+    same = [replace(item, id="j"), replace(item, root="elsewhere"), replace(item, requested=DAY), replace(item, images=("b.png",))]
+    other = [replace(item, image_sha256=("b" * 64,)), replace(item, question="?"), replace(item, options=("Go", "Wait"))]
+    assert {sample_of(x) for x in same} == {sample_of(item)}
+    assert len({sample_of(x) for x in [item, *other]}) == 4
+    assert [sample_of(replace(item, image_sha256=x)) for x in ((), ("",))] == ["", ""]
+    assert sample_of(replace(item, images=("a.png", "b.png"))) == ""

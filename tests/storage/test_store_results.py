@@ -150,6 +150,21 @@ def test_counting_twice_counts_once(store: Store) -> None:
     assert len(store.tables.versions(t.id)) == 1
 
 
+def test_the_same_sample_asked_again_another_way_counts_once_with_its_newest_answer(store: Store) -> None:
+    t = save(store)
+    fill(store, "r", [result("r", "a", 1.0, sample="s" * 64), result("r", "b", 1.0)])
+    store.tables.count_run(t.id, "r")
+    fill(store, "s", [result("s", "a", 0.0, sample="s" * 64), result("s", "c", 1.0)])
+    after = store.tables.count_run(t.id, "s")
+    assert after.total == t.total + 3
+    newest, first = store.tables.load(t.id), store.tables.load(t.id, store.tables.versions(t.id)[0].seq)
+    assert float((newest.error * newest.n).sum()) == pytest.approx(float((first.error * first.n).sum()) + 1)
+    found = store.tables.evidence(t.id, "s", False)
+    assert (found.counted, found.left_out["r"]) == ({"r": 1, "s": 2}, {"the same sample is counted already": 1})
+    (undone,) = store.tables.undo_run("s")
+    assert undone.digest == store.tables.versions(t.id)[0].digest  # the older answer counts again
+
+
 def test_the_same_call_in_two_runs_is_one_piece_of_evidence(store: Store) -> None:
     t = save(store)
     fill(store, "r", [result("r", "a", key="k" * 64), result("r", "b")])
