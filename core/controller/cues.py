@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from typing import Literal
 
 import yaml
@@ -55,6 +56,10 @@ class _Document(BaseModel):
     no_ranking: list[str]
     fallback: list[str]
     injection: list[str]
+    samples_said: list[str]
+    evaluation_said: list[str]
+    samples_not_said: list[str]
+    evaluation_not_said: list[str]
 
 
 @dataclass(frozen=True)
@@ -74,12 +79,14 @@ class Cues:
         source: Where samples are to come from; None if none are asked for.
         injection: Whether it gives orders that are none of a question's business.
         no_ranking: Whether it says that no list of what is untested is wanted.
+        said: Words of the cues themselves, without those that a pattern only passes over.
     """
 
     spans: dict[Family, tuple[Span, ...]]
     source: AcquireSource | None
     injection: bool
     no_ranking: bool = False
+    said: frozenset[int] = frozenset()
 
     def __contains__(self, family: Family) -> bool:
         return family in self.spans
@@ -109,10 +116,13 @@ def cues(toks: Sequence[Token]) -> Cues:
     text, starts = _flat(toks)
     rules = _rules()
     spans: dict[Family, list[tuple[int, int]]] = {}
+    said: set[int] = set()
     for family, patterns in rules.families.items():
-        found = [m.span() for p in patterns for m in p.finditer(text)]
+        matches = [m for p in patterns for m in p.finditer(text)]
+        found = [m.span() for m in matches]
         if family in ACTS:
             found = [s for s in found if _is_asked(text, s, family, rules)]
+        said |= {i for m in matches if m.span() in found or _refused(text, m.span(), rules) for i in _literal(m, starts)}
         if found:
             spans[family] = found
     _settle_domain(spans)
@@ -126,7 +136,32 @@ def cues(toks: Sequence[Token]) -> Cues:
     as_tokens = {f: tuple(dict.fromkeys(_span(s, starts) for s in found)) for f, found in spans.items()}
     injected = any(p.search(text) for p in rules.injection)
     refused = any(p.search(text) for p in rules.no_ranking)
-    return Cues(as_tokens, _source(spans, text, rules), injected, refused)
+    said |= {i for p in (*rules.real_only, *rules.no_ranking) for m in p.finditer(text) for i in _literal(m, starts)}
+    return Cues(as_tokens, _source(spans, text, rules), injected, refused, frozenset(said))
+
+
+def mentions(toks: Sequence[Token], said: Collection[int]) -> tuple[bool, bool]:
+    """Whether a question has words of samples, and of an evaluation, that may be an order; not where they say what is known or asked.
+
+    Args:
+        toks: The question.
+        said: Words that were understood, as part of something else.
+    """
+    text, starts = _flat(toks)
+    rules = _rules()
+
+    def asked(said_here: Sequence[re.Pattern[str]], explained: Sequence[re.Pattern[str]]) -> bool:
+        away = [m.span() for p in explained for m in p.finditer(text)]
+        for m in (m for p in said_here for m in p.finditer(text)):
+            word = text[: m.end()].rfind(" ") + 1
+            before = [rules.clause.split(text[:at])[-1].strip() for at in {m.start(), max(word, m.start())}]
+            told = any(p.search(b) for p in (*rules.refused, *rules.wondering, rules.asking) for b in before)
+            known = not set(_range(_span(m.span(), starts))) - set(said)
+            if not (told or known or any(_overlap(m.span(), o) for o in away)):
+                return True
+        return False
+
+    return asked(*rules.samples), asked(*rules.evaluation)
 
 
 def _source(spans: dict[Family, list[tuple[int, int]]], text: str, rules: _Rules) -> AcquireSource | None:
@@ -155,10 +190,7 @@ def _settle_domain(spans: dict[Family, list[tuple[int, int]]]) -> None:
 def _is_asked(text: str, span: tuple[int, int], family: Family, rules: _Rules) -> bool:
     """Whether the verb is an order, and not refused or something that is wondered about ("what should we evaluate next?")."""
     before = rules.clause.split(text[: span[0]])[-1].strip()
-    verb = text[span[0] : span[1]]
-    if _NOTHING.search(verb if " " in verb else text[span[0] : span[1] + 8]):
-        return False
-    if any(p.search(before) for p in (*rules.refused, *rules.wondering)):
+    if _refused(text, span, rules) or any(p.search(before) for p in rules.wondering):
         return False
     if rules.passive.match(text, span[0]) and any(p.search(before) for p in rules.wondering_passive):
         return False
@@ -167,6 +199,13 @@ def _is_asked(text: str, span: tuple[int, int], family: Family, rules: _Rules) -
     if family == "retrieve" and rules.wh.search(before):
         return False
     return family == "evaluate" or not rules.wh.search(rules.clause.split(text[span[0] : span[1]])[0])
+
+
+def _refused(text: str, span: tuple[int, int], rules: _Rules) -> bool:
+    """Whether an order says that something is not to be done, or nothing of it."""
+    before, verb = rules.clause.split(text[: span[0]])[-1].strip(), text[span[0] : span[1]]
+    nothing = _NOTHING.search(verb if " " in verb else text[span[0] : span[1] + 8])
+    return bool(nothing) or any(p.search(before) for p in rules.refused)
 
 
 def _overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
@@ -186,6 +225,21 @@ def _span(chars: tuple[int, int], starts: list[int]) -> Span:
     return Span(bisect_right(starts, chars[0]) - 1, max(bisect_left(starts, chars[1]), bisect_right(starts, chars[0])))
 
 
+def _literal(match: re.Match[str], starts: list[int]) -> set[int]:
+    """Tokens that a pattern matched by its own words, without those that it passed over."""
+    if not match.group():
+        return set()
+    out = set(_range(_span(match.span(), starts)))
+    for name in match.groupdict():
+        if match.end(name) > match.start(name) >= 0:
+            out -= set(_range(_span((match.start(name), match.end(name) - 1), starts)))
+    return out
+
+
+def _range(span: Span) -> range:
+    return range(span.start, span.end)
+
+
 def find_all(patterns: Sequence[re.Pattern[str]], toks: Sequence[Token]) -> list[Span]:
     """Where patterns of this module's language match, as ranges of tokens."""
     text, starts = _flat(toks)
@@ -202,6 +256,9 @@ class _Rules:
     real_only: tuple[re.Pattern[str], ...]
     no_ranking: tuple[re.Pattern[str], ...]
     injection: tuple[re.Pattern[str], ...]
+    samples: tuple[tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]
+    evaluation: tuple[tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]
+    asking: re.Pattern[str]
     wh: re.Pattern[str]
     passive: re.Pattern[str]
     clause: re.Pattern[str]
@@ -226,6 +283,9 @@ def _rules() -> _Rules:
         compiled(doc.real_only),
         compiled(doc.no_ranking),
         compiled(doc.injection),
+        (compiled(doc.samples_said), compiled(doc.samples_not_said)),
+        (compiled(doc.evaluation_said), compiled(doc.evaluation_not_said)),
+        compiled([r"^(so )?(<wh>|do <we>|does|did|is|are|has|have|was|were)\b(?!.*\bsee what)"])[0],
         compiled([r"\b<wh>\b"])[0],
         compiled([r"<order_be>\b"])[0],
         re.compile(r"(?:[.;:?!,]| (?:and|then|but|plus)(?= ))"),
@@ -238,13 +298,19 @@ def cue_words() -> frozenset[str]:
     doc = _document()
     texts = [_expand(p) for _, patterns in doc.families for p in patterns]
     texts += [" ".join(verb_forms(v, any_form=True)) for verbs in doc.verbs.values() for v in verbs]
-    return frozenset(w for t in texts for w in re.findall(r"[a-z']{2,}", re.sub(r"\\[a-z]", " ", t)))
+    return frozenset(w for t in texts for w in re.findall(r"[a-z']{2,}", re.sub(r"\\[a-z]|\?P<\w+>", " ", t)))
 
 
 def is_cue_word(word: str) -> bool:
     """Whether a word, or one that it is a longer form of, stands in a pattern."""
     known = cue_words()
     return word in known or f"{word}s" in known or any(word[:n] in known for n in range(max(4, len(word) - 3), len(word)))
+
+
+@cache
+def verb_bases() -> frozenset[str]:
+    """The verbs of the patterns as they stand in orders."""
+    return frozenset(v for verbs in _document().verbs.values() for v in verbs)
 
 
 def compiled(patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
@@ -260,8 +326,9 @@ def _sentence(pattern: str) -> str:
 def _expand(pattern: str) -> str:
     pattern = re.sub(r"<(\w+)(\*?)>", lambda m: _listed(m[1], bool(m[2])), pattern)
     between = rf"(?:(?!{_listed('analysis', False)} )[^\W_][\w'.]* )"
-    pattern = re.sub(r"~(\d+)- \??", lambda m: f"{between}{{0,{m[1]}}}?", pattern)
-    return re.sub(r"~(\d+) \??", lambda m: rf"(?:[^\W_][\w'.]* ){{0,{m[1]}}}?", pattern)
+    names = (f"passed{i}" for i in count())
+    pattern = re.sub(r"~(\d+)- \??", lambda m: f"(?P<{next(names)}>{between}{{0,{m[1]}}}?)", pattern)
+    return re.sub(r"~(\d+) \??", lambda m: rf"(?P<{next(names)}>(?:[^\W_][\w'.]* ){{0,{m[1]}}}?)", pattern)
 
 
 @cache

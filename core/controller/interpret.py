@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from core.controller.cues import ACTS, Cues, cues, is_cue_word
-from core.controller.language import idioms, idle_stems, language, negation_words
+from core.controller.cues import ACTS, Cues, cues, mentions
+from core.controller.language import language
+from core.controller.leftover import loose, unused
 from core.controller.matching import Hit, find_dimensions, find_values
-from core.controller.numbers import amounts
+from core.controller.numbers import amounts, counting
 from core.controller.plan import Values
 from core.controller.polarity import Polarity, polarities
 from core.controller.reading import How, Reading, Suggestion
@@ -45,7 +46,8 @@ class Read:
         unsupported: Terms that the vocabulary does not have.
         notes: In sentences.
         top, per_slice: Amounts, None if not said.
-        rest: Ranges of tokens that nothing was made of.
+        rest: Ranges of tokens that may be conditions and are none that is known.
+        unused: Ranges of all tokens with a content that nothing was made of.
         understood: Whether there is anything to plan.
         only: Dimensions that a question without values is restricted to ("only weather").
         slips: Words that were read as others.
@@ -65,6 +67,7 @@ class Read:
     top: int | None = None
     per_slice: int | None = None
     rest: list[tuple[int, int]] = field(default_factory=list)
+    unused: list[tuple[int, int]] = field(default_factory=list)
     understood: bool = False
     only: tuple[str, ...] = ()
     slips: tuple[Slip, ...] = ()
@@ -127,17 +130,19 @@ def interpret(query: str, odd: Odd) -> Read:
     taken |= {i for start, end, _ in foreign for i in range(start, end)}
     proxied = _proxies(read, hits)
     readings = [(start, r) for start, _, r in (*unsupported, *foreign)]
-    for hit, polarity in zip(hits, polarities(toks, hits), strict=True):
+    meant = polarities(toks, hits, found.said)
+    for hit, polarity in zip(hits, meant.of, strict=True):
         readings += [(hit.start, r) for r in _of_hit(read, hit, polarity, proxied.get(hit.start))]
     _leave_out(read)
     read.readings = tuple(r for _, r in sorted(readings, key=lambda p: p[0]))
     said = amounts(toks, hits, sampled=found.source is not None)
     read.top, read.per_slice = said.top, said.per_slice
     read.notes += said.notes
-    if read.per_slice and found.source is None:
-        read.notes.append("A number of samples was named, but none are asked for; it has no effect.")
+    read.notes.append(_not_done(read, taken))
     read.only = _only(toks, find_dimensions(vocab, toks))
-    read.rest = _rest(toks, taken | named)
+    read.rest = loose(toks, taken | named)
+    counted = counting(toks) if read.top or read.per_slice else set()
+    read.unused = unused(toks, taken | named | meant.used | counted, found.said)
     _finish(read, vocab, hits, taken)
     return read
 
@@ -146,17 +151,28 @@ def _finish(read: Read, vocab: Vocabulary, hits: Sequence[Hit], taken: set[int])
     """What is left over: slips of the keyboard, words of no use, and whether anything was understood."""
     matched = bool(read.focus or read.left_out or hits)
     cue = bool(read.cues.spans)
-    loose = [i for s, e in read.rest for i in range(s, e)]
+    over = [i for s, e in read.rest for i in range(s, e)]
     also = [s for s in read.suggestions if s.value not in read.focus.get(s.dimension, ())]
-    read.suggestions = tuple(dict.fromkeys([*also, *_slips(read, vocab, loose)]))
-    enough = len(loose) < 2 * max(len(taken), 1)
+    read.suggestions = tuple(dict.fromkeys([*also, *_slips(read, vocab, over)]))
+    enough = len(over) < 2 * max(len(taken), 1)
     only_unsupported = bool(read.unsupported) and not matched
-    ours = matched or not loose or bool(set(read.cues.spans) & set(ACTS)) or _in_domain(read, vocab)
+    ours = matched or not over or bool(set(read.cues.spans) & set(ACTS)) or _in_domain(read, vocab)
     read.understood = ((cue and ours) or (matched and enough)) and not read.cues.injection and not only_unsupported
-    slips = [s for s in read.slips if s.at not in loose]
+    slips = [s for s in read.slips if s.at not in over]
     if slips:
         told = ", ".join(f'"{read.quote(s.at, s.at + 1)}" as "{s.read_as}"' for s in slips)
         read.notes.append(f"Spelling: read {told}.")
+
+
+def _not_done(read: Read, taken: set[int]) -> str:
+    """What to say where words of samples or of an evaluation led to neither, "" otherwise."""
+    samples, evaluation = mentions(read.toks, taken | read.cues.said)
+    if read.cues.source is None and (samples or evaluation or read.per_slice):
+        number = "A number of samples was named, but none are asked for; it has no effect. " if read.per_slice else ""
+        return f'{number}Nothing is fetched or evaluated: say "find samples" or "evaluate the model" for that.'
+    if read.cues.source is not None and "evaluate" not in read.cues and evaluation:
+        return 'Nothing is evaluated: say "evaluate the model" for that.'
+    return ""
 
 
 _ONLY = frozenset("only just solely exclusively purely strictly".split())
@@ -185,7 +201,7 @@ def _in_domain(read: Read, vocab: Vocabulary) -> bool:
 
 def not_used(read: Read) -> str:
     """What to say of the words that nothing was made of, "" if there are none."""
-    words = ", ".join(f'"{read.quote(s, e)}"' for s, e in read.rest)
+    words = ", ".join(f'"{read.quote(s, e)}"' for s, e in read.unused)
     return f"Not used: {words}." if words else ""
 
 
@@ -293,7 +309,7 @@ def _foreign(read: Read, taken: set[int]) -> list[tuple[int, int, Reading]]:
         if h.dimension != "question_category" and not taken & set(range(h.start, h.end))
     ]
     out = []
-    for hit, polarity in zip(hits, polarities(read.toks, hits), strict=True):
+    for hit, polarity in zip(hits, polarities(read.toks, hits, read.cues.said).of, strict=True):
         phrase = read.quote(hit.start, hit.end)
         if polarity != "wanted" or (hit.end - hit.start == 1 and read.toks[hit.start].text in language().degrees):
             continue
@@ -337,31 +353,6 @@ def _proxies(read: Read, hits: Sequence[Hit]) -> dict[int, tuple[str, str, str]]
 
 def _values_of(odd: Odd, term: str) -> set[tuple[str, str]]:
     return {(e.dimension, e.value) for h in find_values(vocabulary(odd), tokens(term)) for e in h.entries}
-
-
-def _rest(toks: Sequence[Token], taken: set[int]) -> list[tuple[int, int]]:
-    """Runs of words that nothing was made of, without words that carry no content."""
-    taken = taken | {i for start, end in idioms(toks) for i in range(start, end)}
-    idle, known = idle_stems(), negation_words()
-    free = [
-        t.word
-        and i not in taken
-        and len(t.text) > 1
-        and t.text not in language().stop
-        and t.text not in known
-        and not is_cue_word(t.text)
-        and stem(t.text) not in idle
-        and "'" not in t.text
-        and not t.text[0].isdigit()
-        for i, t in enumerate(toks)
-    ]
-    out: list[tuple[int, int]] = []
-    for i, ok in enumerate(free):
-        if ok and out and out[-1][1] == i:
-            out[-1] = (out[-1][0], i + 1)
-        elif ok:
-            out.append((i, i + 1))
-    return out
 
 
 def _slips(read: Read, vocab: Vocabulary, loose: Sequence[int]) -> list[Suggestion]:

@@ -34,6 +34,11 @@ class Negation(BaseModel):
     filler: frozenset[str]
     nouns: frozenset[str]
     data: frozenset[str]
+    particle_verbs: frozenset[str]
+    particles: frozenset[str]
+    phrasal: frozenset[str]
+    negative: frozenset[str]
+    answers: frozenset[str]
 
 
 class Language(BaseModel):

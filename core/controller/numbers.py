@@ -94,6 +94,14 @@ def amounts(toks: Sequence[Token], hits: Sequence[Hit], *, sampled: bool = True)
     return Amounts(_bounded(n, MOST_SLICES, "slices", notes), _bounded(k, MOST_SAMPLES, "samples per slice", notes), tuple(notes))
 
 
+def counting(toks: Sequence[Token]) -> set[int]:
+    """Numbers in words, and names of what is counted near a number, where a question says how much."""
+    numbers = [i for i, t in enumerate(toks) if t.text[0].isdigit() or t.text in _WORDS or t.text in ("couple", "pair")]
+    counted = re.compile(rf"{_SLICE}|{_SAMPLE}|apiece|points?|experiments?")
+    near = {i for n in numbers for i in range(max(0, n - 3), min(len(toks), n + 6)) if counted.fullmatch(toks[i].text)}
+    return near | set(numbers)
+
+
 def _digits(word: str) -> str:
     if word in _WORDS and word not in ("zero", "one", "single", "hundred"):
         return str(_WORDS[word])

@@ -205,4 +205,7 @@ def _clarify(read: Read) -> str:
         names = ", ".join(f'"{t}"' for t in dict.fromkeys(read.unsupported))
         near = " ".join(n for n in read.notes if any(t in n for t in read.unsupported))
         return f"The vocabulary has no {names}, so nothing was ranked for it. {near} Which condition instead? For example {some}."
+    if read.readings:
+        known = ", ".join(dict.fromkeys(f'"{r.phrase}" ({r.dimension}={r.value})' for r in read.readings if r.dimension))
+        return f"Of that only {known} was recognised, and not what to do with it. {can}."
     return f"No condition of this ODD and no request was recognised in that. {can}. Conditions: {some}."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Literal
 
-from core.controller.cues import is_cue_word
+from core.controller.cues import is_cue_word, verb_bases
 from core.controller.language import asked_about, language, said_after
 from core.controller.matching import Hit, listed
 from core.controller.words import BREAKS, Token
@@ -20,6 +21,10 @@ _Kind = Literal["leave_out", "doubtful", "verbs_out", "weak", "any"]
 _LINKS = ("and", "or", "nor", "&", "/", ",")
 _FAR = 6
 """Words at most that are passed over in search of what a negation is about."""
+_NEAR = 3
+"""Words at most between a value and a word that looks negative, for its scope to be in doubt."""
+_ENDS = frozenset(") ] . ; : ? ! ,".split())
+_JOINS = frozenset("and but then so although though because while whereas".split())
 _ALL = frozenset("any all every anything everything whole".split())
 _HAVE = frozenset("have has had got gotten i've we've they've there there's is are was were see saw seen".split())
 
@@ -33,21 +38,43 @@ def _phrases(kind: Literal["leave_out", "doubtful", "verbs_out", "weak", "any", 
     return out
 
 
-def polarities(toks: Sequence[Token], hits: Sequence[Hit]) -> list[Polarity]:
+@dataclass(frozen=True)
+class Polarities:
+    """What is meant with the values.
+
+    Attributes:
+        of: The polarity of each value.
+        used: Words that say so.
+    """
+
+    of: tuple[Polarity, ...]
+    used: frozenset[int]
+
+
+def polarities(toks: Sequence[Token], hits: Sequence[Hit], said: Collection[int] = ()) -> Polarities:
     """The polarity of each value that a question names.
 
     Negation reaches over a list ("except tunnels, bridges and rural roads") up to the next preposition, verb or sign. Words that say
     that something was not *tested* leave nothing out ("no night data", "not yet covered at night"). Where words that leave something
-    out stand before a value and what is between them cannot be read, or a list goes on in another way, the value is unsure.
+    out stand before a value and what is between them cannot be read, or a list goes on in another way, the value is unsure; so is one
+    with a word near it that looks negative and was not understood.
+
+    Args:
+        toks: The question.
+        hits: The values that it names.
+        said: Words that are part of what the question asks for, such as "not yet tested".
     """
-    return _Reader(toks, hits).run()
+    reader = _Reader(toks, hits, said)
+    return Polarities(tuple(reader.run()), frozenset(reader.used))
 
 
 class _Reader:
     """One pass over a question."""
 
-    def __init__(self, toks: Sequence[Token], hits: Sequence[Hit]) -> None:
-        self.toks, self.hits = toks, hits
+    def __init__(self, toks: Sequence[Token], hits: Sequence[Hit], said: Collection[int]) -> None:
+        self.toks, self.hits, self.said = toks, hits, said
+        self.used: set[int] = set()
+        self.passed: set[int] = set()  # words that could have left something out and did not
         self.out: list[Polarity] = ["wanted"] * len(hits)
         self.at = {h.start: i for i, h in enumerate(hits)}
         self.inside = {j for h in hits for j in range(h.start, h.end)}
@@ -58,28 +85,109 @@ class _Reader:
             i = max(self._negation(i), i + 1) if i not in self.inside else i + 1
         for pattern, span in said_after(self.toks):
             if span.start in {h.end for h in self.hits}:
-                self._after(next(i for i, h in enumerate(self.hits) if h.end == span.start), pattern)
+                self._after(next(i for i, h in enumerate(self.hits) if h.end == span.start), pattern, span.end)
         for i, hit in enumerate(self.hits):
-            if self.out[i] == "wanted" and _starts(self.toks, hit.end, _phrases("any_after")):
+            if self.out[i] == "wanted" and (size := _starts(self.toks, hit.end, _phrases("any_after"))):
                 self._set(self._list_before(i, same=True), "any")
-            elif self._word(hit.end) in ("out", "aside", "away"):
-                chain = self._list_before(i)
-                if self._word(self.hits[chain[-1]].start - 1) in ("leave", "leaving", "keep", "keeping", "put", "set"):
-                    self._set(chain, "left_out")
+                self._use(hit.end, hit.end + size)
+            else:
+                self._around(i)
+                self._answered(i)
+        for i in range(len(self.hits)):
+            self._doubt(i)
         return self.out
+
+    def _around(self, i: int) -> None:
+        """Reads a verb and its particle with values in between: "keep the highway out of it", "take rain and fog off the list"."""
+        said, end = language().negation, self.hits[i].end
+        at = next((j for j in range(end, end + 3) if self._word(j) not in said.nouns | said.data), end)
+        if (
+            self._word(at) not in said.particles | {"outside", "behind"}
+            or at in self.inside
+            or self.toks[at].glued
+            or (at + 1 < len(self.toks) and self.toks[at + 1].glued)
+        ):
+            return
+        chain = self._list_before(i)
+        first = self.hits[chain[-1]].start
+        verb = next((j for j in range(first - 1, first - 5, -1) if self._word(j) not in said.between | said.filler), first - 1)
+        if self._word(verb) not in said.particle_verbs or verb in self.inside:
+            return
+        told = bool({"do", "does", "did", "have", "has", "had", "we", "they", "it", "you"} & set(self._clause_before(verb)[-2:]))
+        self._set(chain, "unsure" if told else "left_out", over=True)
+        self._use(verb, at + 1)
+
+    def _answered(self, i: int) -> None:
+        """Reads an answer behind a value: "rain (no thanks)", "rain: no"; of an answer to a question it is not sure what it is about."""
+        sign = at = self.hits[i].end
+        while at < len(self.toks) and not self.toks[at].word:
+            at += 1
+        no, then = self._word(at), self._word(at + 1)
+        thanks = then in ("thanks", "thank", "thx", "please", "pls", "way", "need")
+        if at > sign and no in language().negation.answers and (thanks or not then or then in _ENDS):
+            question = self._word(sign) in ("?", ".") and self._clause_before(self.hits[i].start)
+            self._set([i], "unsure" if question else "left_out", over=True)
+            self._use(at, at + 2 if thanks else at + 1)
+
+    def _doubt(self, i: int) -> None:
+        """Does not apply a value with a word near it that looks negative and that nothing was made of."""
+        if self.out[i] != "wanted":
+            return
+        for step, start in ((-1, self.hits[i].start - 1), (1, self.hits[i].end)):
+            j = start
+            while abs(j - start) <= _NEAR and 0 <= j < len(self.toks) and self.toks[j].word and j not in self.inside:
+                of_its_own = step > 0 and self._word(j) in ("without", "than", "except") and self._word(j + 1).isalpha()
+                if self._word(j) in _JOINS or of_its_own:
+                    break
+                if self._looks_negative(j) and not self._explained(i, j):
+                    return self._set([i], "unsure")
+                j += step
+        return None
+
+    def _looks_negative(self, j: int) -> bool:
+        said = language().negation
+        return self._word(j) in said.particles | said.negative or self._word(j).endswith("n't")
+
+    def _explained(self, i: int, j: int) -> bool:
+        """Whether a word that looks negative says something else than that a value is not wanted."""
+        if j in self.used | self.passed or self._says_untested(j, self.hits[i].end):
+            return True
+        before = self._clause_before(j)
+        if self._word(j) in language().negation.particles:
+            verbs = [w for k, w in enumerate(before[-3:]) if j - len(before[-3:]) + k not in self.inside]
+            before_place = j < self.hits[i].start and self._word(j + 1) in language().negation.prepositions  # "lights off at night"
+            asked = {"have", "has", "had", "did", "do", "does"} & set(before[-4:]) and before[-1] in language().negation.particle_verbs
+            phrasal = language().negation.phrasal & set(verbs)
+            return j in self.said or self.toks[j].glued or self._word(j + 1) == "there" or bool(asked or phrasal or before_place)
+        dont = self._word(j) in ("don't", "dont") or (self._word(j) == "not" and before[-1:] == ["do"])
+        opens = set(before[-2:] if dont else before[-1:]) <= {"do", "please", "pls", "and", "but", "just", "so", "then", "also"}
+        if dont and opens and self._word(j + 1) in verb_bases():
+            return False  # "do not test rain"
+        between = range(min(i_, j) + 1, max(i_, j)) if (i_ := self.hits[i].start) else ()
+        known = language().negation
+        prepared = known.between | known.filler | known.nouns | known.data | {"much", "many", "really", "too"}
+        about_a_verb = any(is_cue_word(self._word(k)) and self._word(k) not in prepared for k in between)
+        return j in self.said or (about_a_verb and self._word(j) not in ("no", "without", "none", "nor"))
+
+    def _use(self, start: int, end: int) -> None:
+        self.used |= set(range(start, end)) - self.inside
 
     def _negation(self, i: int) -> int:
         """Reads a negation at a token, if there is one, and gives the token behind what it reaches."""
         sizes: dict[_Kind, int] = {k: _starts(self.toks, i, _phrases(k)) for k in ("any", "leave_out", "doubtful", "verbs_out", "weak")}
         kind = max(sizes, key=lambda k: sizes[k])
         if not sizes[kind] or (kind == "verbs_out" and self._no_order(i, i + sizes[kind])):
+            self.passed |= set(range(i, i + sizes[kind]))
             return i + 1
         if self._word(i) in ("we", "nothing", "but", "bar") and kind == "leave_out" and not self._speaks(i):
+            self.passed.add(i)
             return i + 1
         start = i + sizes[kind]
         while start > i + 1 and start - 1 in self.inside:  # "nothing at night"
             start -= 1
         reached, end, loose = self._reach(start, strong=kind in ("leave_out", "doubtful", "verbs_out"))
+        if reached or loose:
+            self._use(i, end if reached else start)
         if kind == "doubtful":
             self._set(reached + loose, "wanted" if asked_about(self._clause_before(i)) else "unsure", over=True)
         elif kind == "any":
@@ -185,17 +293,19 @@ class _Reader:
                 return []
         return []
 
-    def _after(self, i: int, pattern: str) -> None:
+    def _after(self, i: int, pattern: str, end: int) -> None:
         """Reads words after a value that leave it out: "tunnels excluded", "rain and snow can be skipped"."""
         clause = self._clause_before(self.hits[i].start)
         if self.out[i] != "wanted" or (pattern == "after_said" and asked_about(clause)):
-            return
+            return None
+        self._use(self.hits[i].end, end)
         chain = self._list_before(i)
         first = chain[-1]
+        if pattern == "after" and clause[:1] in (["why"], ["was"], ["were"]):
+            return self._set(chain, "unsure")
         beside = first > 0 and self.hits[first - 1].end == self.hits[first].start
         if beside:
-            self._set([*chain, first - 1], "combination")
-            return
+            return self._set([*chain, first - 1], "combination")
         before = self._clause_before(self.hits[first].start)
         filler = language().negation.between | {"all", "both", "leave", "leaving"}
         opens = before[-1:] == ["with"] or set(before) <= filler
@@ -208,6 +318,7 @@ class _Reader:
                 break
             else:
                 self._set([h], "unsure")
+        return None
 
     def _list_before(self, i: int, *, same: bool = False) -> list[int]:
         """A value and those before it in a list, last first; a comma alone joins values of one dimension, `same` takes no others."""

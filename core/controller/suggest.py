@@ -7,6 +7,7 @@ conditions, the likeness is high and the question asks for something we do.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ def suggest(read: Read, settings: Settings) -> Read:
         note = f"no phrase of the vocabulary; nearest by meaning, cosine {best.similarity:.2f}"
         read.readings = (*read.readings, Reading(best.phrase, "meaning", best.dimension, best.value, note))
         read.notes.append(f'"{best.phrase}" was read as {best.dimension}={best.value} by its meaning.')
-        read.rest = _without(read, best.phrase)
+        read.rest, read.unused = _without(read, read.rest, best.phrase), _without(read, read.unused, best.phrase)
         read.understood = not read.cues.injection
         found = found[1:]
     read.suggestions = (*read.suggestions, *found[:_MOST_SHOWN])
@@ -97,10 +98,10 @@ def warm(odd: Odd, settings: Settings) -> bool:
     return True
 
 
-def _without(read: Read, phrase: str) -> list[tuple[int, int]]:
+def _without(read: Read, ranges: Sequence[tuple[int, int]], phrase: str) -> list[tuple[int, int]]:
     """The words that nothing was made of, without a phrase that was read after all, wherever it stands."""
     out: list[tuple[int, int]] = []
-    for start, end in read.rest:
+    for start, end in ranges:
         i = at = start
         while i < end:
             stop = next((j for j in range(i + 1, end + 1) if read.quote(i, j).casefold() == phrase.casefold()), 0)

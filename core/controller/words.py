@@ -38,6 +38,7 @@ class Token:
 def tokens(text: str) -> tuple[Token, ...]:
     """The words and signs of a text, in order.
 
+    "&" and "+" between words are "and".
     Hyphens and underscores inside words part them; a dash with a space beside it ends a clause; so do changes of case (WetNoon).
     """
     folded, places = _folded(text)
@@ -59,6 +60,10 @@ def tokens(text: str) -> tuple[Token, ...]:
                 out.append(Token(";", places[i][0], places[i][1], False))
             i, glued = i + 1, inside or c == "_"
             continue
+        if _and(folded, i):
+            out.append(Token("and", places[i][0], places[i][1], True))
+            i, glued = i + 1, False
+            continue
         if _ALONE.match(c):
             end = i + 1
         elif m := _WORD.match(folded, i):
@@ -71,6 +76,13 @@ def tokens(text: str) -> tuple[Token, ...]:
         out.append(Token(word, places[i][0], places[end - 1][1], True, glued))
         i, glued = end, False
     return tuple(out)
+
+
+def _and(text: str, i: int) -> bool:
+    """Whether a sign stands for "and": "stop&go", "fog + rain", but not "C++", "5+" and "+5"."""
+    before, after = text[i - 1] if i else " ", text[i + 1] if i + 1 < len(text) else " "
+    between = (before.isspace() and after.isspace()) or (before.isalpha() and after.isalpha())
+    return text[i] == "&" or (text[i] == "+" and between and 0 < i < len(text) - 1)
 
 
 def _folded(text: str) -> tuple[str, list[tuple[int, int]]]:
