@@ -127,6 +127,9 @@ class _Reader:
         if at > sign and no in language().negation.answers and (thanks or not then or then in _ENDS):
             question = self._word(sign) in ("?", ".") and self._clause_before(self.hits[i].start)
             self._set([i], "unsure" if question else "left_out", over=True)
+            before = self._list_before(i)[1:2]
+            if before and {"and", "or"} & {t.text for t in self.toks[self.hits[before[0]].end : self.hits[i].start]}:
+                self._set(self._list_before(i)[1:], "unsure")  # "tunnels and bridges (no thanks)": both or the last one
             self._use(at, at + 2 if thanks else at + 1)
 
     def _doubt(self, i: int) -> None:
