@@ -120,6 +120,12 @@ def test_no_two_test_files_have_the_same_name():
     assert sorted({n for n in names if names.count(n) > 1}) == []
 
 
+def test_no_test_runs_a_loop_in_the_main_thread():
+    # The browser of other tests keeps a loop running there, so such a test passes alone and fails in the whole suite.
+    users = [p.name for p in (ROOT / "tests").rglob("*.py") if re.search(r"asyncio\.run\b", p.read_text(encoding="utf-8"))]
+    assert users == ["loops.py"]
+
+
 def test_the_top_level_holds_only_what_was_agreed():
     assert {name.split("/")[0] for name in tracked()} - TOP == set()
 

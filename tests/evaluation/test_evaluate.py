@@ -14,6 +14,7 @@ from core.errors import InputError
 from core.evaluation import Decode, Limits
 from core.llm import Price
 from tests.evaluation.conftest import DAY, NIGHT, judged
+from tests.loops import alone
 from tests.stub_llm import StubServer, error, text
 
 QUICK = Limits(first_wait=0.001, longest_wait=0.002)
@@ -277,13 +278,12 @@ def test_decoding_is_part_of_the_call(store, mcq):
 
 
 def test_inside_a_running_loop_it_works_as_well(store, mcq):
-    import asyncio
 
     async def main():
         with StubServer(play()) as stub:
             return run(store, [mcq("a")], stub)
 
-    assert only(asyncio.run(main())).score == 1.0
+    assert only(alone(main())).score == 1.0
 
 
 def test_an_injected_answer_stays_between_its_marks(store, vqa):

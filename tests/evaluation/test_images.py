@@ -12,6 +12,7 @@ from PIL import Image
 from core.digest import sha256_bytes
 from core.errors import InputError
 from core.evaluation.images import Gallery, data_url, read_image
+from tests.loops import alone
 
 
 def encoded(image: Image.Image, form: str = "PNG", **options: object) -> bytes:
@@ -100,4 +101,4 @@ def test_an_image_is_made_ready_once_and_only_if_it_is_the_one_acquired(tmp_path
         with pytest.raises(InputError, match="content has changed"):
             await gallery.url("a.png", sha, tmp_path)  # only one image is kept
 
-    asyncio.run(main())
+    alone(main())

@@ -14,6 +14,7 @@ from core.errors import InputError
 from core.llm import Ask, Price, Usage
 from core.llm.calls import addresses, call_key, host_of
 from core.llm.pace import Bucket, Budget, Gate, Limits, Need, need_of
+from tests.loops import alone
 from tests.stub_llm import StubServer
 
 # Gate
@@ -43,7 +44,7 @@ def test_one_more_goes_in_after_20_successes_and_half_as_many_after_a_refusal():
         gate.refused(marks[0] + 3)
         assert gate.limit == 1
 
-    asyncio.run(main())
+    alone(main())
 
 
 @given(st.integers(1, 5), st.integers(1, 40))
@@ -61,7 +62,7 @@ def test_never_more_are_inside_than_the_limit(limit, jobs):
         await asyncio.gather(*(job() for _ in range(jobs)))
         assert (most, gate.inside) == (min(limit, jobs), 0)
 
-    asyncio.run(main())
+    alone(main())
 
 
 def test_who_gives_up_waiting_takes_no_place():
@@ -75,7 +76,7 @@ def test_who_gives_up_waiting_takes_no_place():
         await asyncio.wait_for(waiting[1], 1)
         assert gate.inside == 1
 
-    asyncio.run(main())
+    alone(main())
 
 
 # Buckets, budget

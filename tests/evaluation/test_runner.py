@@ -12,6 +12,7 @@ from core.errors import InputError
 from core.llm import Ask, Price
 from core.llm.pace import Limits
 from core.llm.runner import IN_A_ROW, Lane, Runner, StoppedError
+from tests.loops import alone
 from tests.stub_llm import Answer, StubServer, error, text
 
 QUICK = {"first_wait": 0.001, "longest_wait": 0.002}
@@ -36,7 +37,7 @@ def work(store, limits: Limits, jobs, *, cancel=None, pause=None):
             finally:
                 await runner.close()
 
-    return asyncio.run(main())
+    return alone(main())
 
 
 def keys(n: int) -> list[str]:

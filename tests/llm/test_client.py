@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.llm import Ask, Client, Endpoint, ModelError, Profile, Usage
+from tests.loops import alone
 from tests.stub_llm import USAGE, Answer, StubServer, call, error, image, png, text
 
 ASK = Ask([{"role": "user", "content": "hi"}], 16)
@@ -304,7 +305,7 @@ def test_one_client_serves_several_event_loops_and_threads(stub_llm):
         finally:
             await client.aclose()
 
-    assert asyncio.run(many(5)) == asyncio.run(many(5)) == [str(i) for i in range(5)]
+    assert alone(many(5)) == alone(many(5)) == [str(i) for i in range(5)]
     with ThreadPoolExecutor(4) as pool:
         got = list(pool.map(lambda i: client.chat(Ask([{"role": "user", "content": str(i)}], 8)).text, range(12)))
     client.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 from core.llm import Client, ModelError, Retry, awith_retries, with_retries
 from core.llm.messages import Ask
 from core.llm.retry import AGAIN, wait_before
+from tests.loops import alone
 from tests.stub_llm import error
 
 
@@ -95,9 +94,9 @@ def test_the_asynchronous_form_does_the_same(stub_llm):
             ask = Ask([{"role": "user", "content": "x"}], 8)
             return await awith_retries(lambda: client.achat(ask), Retry(base=0.01), on_wait=lambda e, s: told.append((e.kind, s)))
 
-    assert asyncio.run(run()).text == "done"
+    assert alone(run()).text == "done"
     assert [k for k, _ in told] == ["rate", "server"]
     assert told[0][1] >= 0.05
     assert stub_llm.asked[1].at - stub_llm.asked[0].at >= 0.05
     with pytest.raises(ModelError):
-        asyncio.run(awith_retries(failing([ModelError("x", "auth")])))
+        alone(awith_retries(failing([ModelError("x", "auth")])))
