@@ -15,7 +15,7 @@ CODE = sorted(p for folder in ("core", "pages", "assets", "bench", "tests") for 
 HEAVY = {"dask", "openai", "sentence_transformers", "torch", "torchvision", "ultralytics"}
 
 LAYERS = [
-    {"errors", "digest", "settings"},
+    {"errors", "digest", "settings", "documents"},
     {"odd", "llm"},
     {"seed_table", "similarity", "storage"},
     {"scoring"},

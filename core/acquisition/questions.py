@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from core.acquisition.fidelity import Tag, flag_of
 from core.acquisition.normalise import CATEGORY, LETTERS
 from core.digest import sha256_json
-from core.errors import InputError, Problem
+from core.documents import read_document
+from core.errors import Problem
 from core.odd import Odd
 from core.settings import ASSETS
 
@@ -111,15 +110,7 @@ def read_questions(text: str) -> QuestionsDoc:
     Raises:
         InputError: It is no YAML or breaks the schema; every problem is listed.
     """
-    try:
-        data: Any = yaml.safe_load(text)
-    except yaml.YAMLError as e:
-        raise InputError(f"The question templates are not valid YAML: {getattr(e, 'problem', None) or e}.") from e
-    try:
-        return QuestionsDoc.model_validate(data)
-    except ValidationError as e:
-        problems = [Problem(None, ".".join(map(str, x["loc"])) or "document", str(x.get("input"))[:60], x["msg"]) for x in e.errors()]
-        raise InputError("The question templates break a rule.", problems) from e
+    return read_document(text, QuestionsDoc, "The question templates are not valid YAML", "The question templates break a rule.")
 
 
 @cache

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from core.documents import read_document
 from core.errors import InputError, Problem
 from core.odd import Odd
 from core.seed_table.raw import RawColumn
@@ -284,15 +284,7 @@ def read_rules(text: str) -> RulesDoc:
     Raises:
         InputError: It is no YAML or breaks the schema; every problem is listed.
     """
-    try:
-        data: Any = yaml.safe_load(text)
-    except yaml.YAMLError as e:
-        raise InputError(f"The rules are not valid YAML: {getattr(e, 'problem', None) or e}.") from e
-    try:
-        return RulesDoc.model_validate(data)
-    except ValidationError as e:
-        problems = [Problem(None, ".".join(map(str, x["loc"])) or "document", str(x.get("input"))[:60], x["msg"]) for x in e.errors()]
-        raise InputError("The rules for tags break a rule of their own.", problems) from e
+    return read_document(text, RulesDoc, "The rules are not valid YAML", "The rules for tags break a rule of their own.")
 
 
 @cache

@@ -228,8 +228,8 @@ def _rate(rate: Rate) -> str:
 
 
 def _open(state: RunState) -> list[str]:
-    todo: Iterable[StepState] = (s for s in state.steps if s.status in ("waiting", "skipped", "failed"))
-    rows = [f"- {s.title}: {s.status}. {clean(s.note)}" for s in todo]
+    unfinished: Iterable[StepState] = (s for s in state.steps if s.status in ("waiting", "skipped", "failed"))
+    rows = [f"- {s.title}: {s.status}. {clean(s.note)}" for s in unfinished]
     return ["## Not done", *rows] if rows else []
 
 

@@ -75,8 +75,8 @@ class _Work:
             "model": self.runner.lane(job.model) if job.model is not None else None,
             "judge": self.runner.lane(job.judge) if job.judge is not None else None,
         }
-        todo = iter(self.items)
-        workers = [asyncio.create_task(self._worker(todo)) for _ in range(min(2 * job.limits.most, len(self.items)))]
+        remaining = iter(self.items)
+        workers = [asyncio.create_task(self._worker(remaining)) for _ in range(min(2 * job.limits.most, len(self.items)))]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -105,8 +105,8 @@ class _Work:
             cost=self._cost(),
         )
 
-    async def _worker(self, todo: Iterator[Item]) -> None:
-        for item in todo:
+    async def _worker(self, remaining: Iterator[Item]) -> None:
+        for item in remaining:
             try:
                 result = await self._one(item)
             except StoppedError:

@@ -148,11 +148,13 @@ def estimate(
     keys = {i.id: model_key(vlm, prompts, i, shas, decode) for i in sound if (shas := _shas(i, root)) is not None} if store else {}
     known = store.calls.get_many(list(keys.values())) if store else {}
     final = {k for k, call in known.items() if call.final}
-    todo = list({keys.get(i.id, i.id): i for i in sound if keys.get(i.id) not in final}.values())
+    unanswered = list({keys.get(i.id, i.id): i for i in sound if keys.get(i.id) not in final}.values())
     least = sum(not i.options for i in sound) if judge is not None else 0
     most = 2 * len(sound) if judge is not None else 0
-    text = [sum(map(size_of, (i.question, *i.options))) for i in todo]
-    own = Usage(sum(prompt_tokens(n + 400, len(i.images)) for n, i in zip(text, todo, strict=True)), len(todo) * decode.model_tokens)
+    text = [sum(map(size_of, (i.question, *i.options))) for i in unanswered]
+    own = Usage(
+        sum(prompt_tokens(n + 400, len(i.images)) for n, i in zip(text, unanswered, strict=True)), len(unanswered) * decode.model_tokens
+    )
     shown = [sum(map(size_of, (i.question, *i.options, *i.options, i.answer))) for i in sound]
     longest = [prompt_tokens(n, 0) + decode.model_tokens + JUDGE_TOKENS for n in shown]
     theirs = Usage(2 * sum(longest) + len(sound) * decode.judge_tokens, most * decode.judge_tokens) if judge is not None else Usage()
@@ -164,8 +166,8 @@ def estimate(
     return Estimate(
         items=len(sound),
         flawed=len({i.id for i in items}) - len(sound),
-        model_calls=len(todo),
-        cached=len(sound) - len(todo),
+        model_calls=len(unanswered),
+        cached=len(sound) - len(unanswered),
         judge_calls_least=least,
         judge_calls_most=most,
         prompt_tokens=own.prompt + theirs.prompt,
