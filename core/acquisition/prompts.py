@@ -7,11 +7,10 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, ClassVar, TypeVar
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from core.digest import sha256_json
-from core.errors import InputError, Problem
+from core.documents import read_document
 from core.settings import ASSETS
 
 FOLDER = ASSETS / "prompts"
@@ -116,10 +115,5 @@ def synthesis_texts(path: Path = FOLDER / "synthesis.yaml") -> SynthesisDoc:
 
 
 def _read(kind: type[D], path: Path) -> D:
-    try:
-        return kind.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except yaml.YAMLError as e:
-        raise InputError(f'The prompts in "{path.name}" are not valid YAML: {getattr(e, "problem", None) or e}.') from e
-    except ValidationError as e:
-        problems = [Problem(None, ".".join(map(str, x["loc"])) or "document", str(x.get("input"))[:60], x["msg"]) for x in e.errors()]
-        raise InputError(f'The prompts in "{path.name}" break their schema.', problems) from e
+    named = f'The prompts in "{path.name}"'
+    return read_document(path.read_text(encoding="utf-8"), kind, f"{named} are not valid YAML", f"{named} break their schema.")

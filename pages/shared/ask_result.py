@@ -154,26 +154,15 @@ def sample_table(found: Sequence[Mapping[str, Any]], odd: Odd) -> int | None:
             for c in found
         ]
     )
-    text = st.column_config.TextColumn
-    event = st.dataframe(
-        frame,
-        hide_index=True,
-        row_height=33,
-        height=37 + 33 * min(len(frame), 8),
-        on_select="rerun",
-        selection_mode="single-row",
-        key="run_samples",
-        column_config={
-            "verdict": text("Verdict", width=68),
-            "matches": text("Matches", width=68),
-            "asked": text("Slice asked for", width=330),
-            "source": text("Source", width=84),
-            "dataset": text("Dataset", width=110),
-            "question": text("Question", width=260),
-        },
-    )
-    rows = event["selection"]["rows"]
-    return rows[0] if rows else None
+    columns = {
+        "verdict": ("Verdict", 68),
+        "matches": ("Matches", 68),
+        "asked": ("Slice asked for", 330),
+        "source": ("Source", 84),
+        "dataset": ("Dataset", 110),
+        "question": ("Question", 260),
+    }
+    return eval_sample.choose_row(frame, "run_samples", columns)
 
 
 def report(record: Record, title: Any) -> None:

@@ -71,27 +71,16 @@ def _list(found: list[Result], odd: Odd, key: str) -> int | None:
             for r in found
         ]
     )
-    text = st.column_config.TextColumn
-    event = st.dataframe(
-        frame,
-        hide_index=True,
-        row_height=33,
-        height=37 + 33 * min(len(frame), 8),
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"samples_{key}",
-        column_config={
-            "verdict": text("Verdict", width=78),
-            "by": text("Scored by", width=136),
-            "fit": text("Fit", width=58, help="valid: matches the slice in every dimension; only these count as evidence."),
-            "question": text("Question", width=250),
-            "answer": text("Right answer", width=130),
-            "said": text("Model's answer", width=170),
-            "slice": text("Slice asked for", width=330),
-        },
-    )
-    rows = event["selection"]["rows"]
-    return rows[0] if rows else None
+    columns = {
+        "verdict": ("Verdict", 78),
+        "by": ("Scored by", 136),
+        "fit": ("Fit", 58, "valid: matches the slice in every dimension; only these count as evidence."),
+        "question": ("Question", 250),
+        "answer": ("Right answer", 130),
+        "said": ("Model's answer", 170),
+        "slice": ("Slice asked for", 330),
+    }
+    return eval_sample.choose_row(frame, f"samples_{key}", columns)
 
 
 def _option(r: Result, letter: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
@@ -134,3 +135,29 @@ def tag_in_words(tag: Any) -> str:
     if tag is None or tag == "":
         return "not known"
     return plain(tag) if isinstance(tag, str) else " or ".join(plain(t) for t in tag)
+
+
+def choose_row(frame: pd.DataFrame, key: str, columns: dict[str, tuple[str, int] | tuple[str, int, str]]) -> int | None:
+    """A table of samples of which one can be chosen.
+
+    Args:
+        frame: One row a sample.
+        key: Of the widget.
+        columns: Title and width in px of each column, and its help where it needs one.
+
+    Returns:
+        Position of the chosen row, None if none is.
+    """
+    config = {c: st.column_config.TextColumn(x[0], width=x[1], help=x[2] if len(x) == 3 else None) for c, x in columns.items()}
+    event = st.dataframe(
+        frame,
+        hide_index=True,
+        row_height=33,
+        height=37 + 33 * min(len(frame), 8),
+        on_select="rerun",
+        selection_mode="single-row",
+        key=key,
+        column_config=config,
+    )
+    rows = event["selection"]["rows"]
+    return rows[0] if rows else None
