@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,13 +48,18 @@ def show(e: Evaluated, odd: Odd) -> None:
     shown = st.segmented_control(
         "Show", options, default="All", required=True, key="eval_filter", format_func=lambda k: f"{k} ({counts[k]:,})"
     )
-    found = [r for r in e.results if FILTERS[shown](r)]
+    found = sorted((r for r in e.results if FILTERS[shown](r)), key=_by_number)
     shell.section("Samples", f"{len(found):,} of {len(e.results):,}; select one to see it")
     if not found:
         shell.note("No sample was answered yet.")
         return
     chosen = _list(found, odd, f"{e.run_id}-{shown}")
     one(e.run_id, found[chosen if chosen is not None and chosen < len(found) else 0], odd)
+
+
+def _by_number(r: Result) -> list[tuple[bool, int, str]]:
+    """Samples in the order of their ids, "item-2" before "item-10": answers arrive in any order, which nobody could find again."""
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", r.item.id)]
 
 
 def _list(found: list[Result], odd: Odd, key: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -68,14 +69,14 @@ def _params():
 
 @pytest.fixture
 def evaluated(store, table, tmp_path) -> Callable[..., str]:
-    """Evaluate six items with a stub: A, B, A, B, an answer without a choice, and a refusal."""
+    """Evaluate six items with a stub: A, B, A, B, an answer without a choice, and a refusal; the first may come last."""
 
-    def run(count: bool = True) -> str:
+    def run(count: bool = True, first_last: bool = False) -> str:
         answers = {0: said("A"), 1: said("B"), 2: said("A"), 3: said("B"), 4: said("I cannot tell <i>at all</i>."), 5: error(400, "no")}
 
         def script(request):
             number = next(i for i in range(6) if f"Question {i} " in request.last)
-            return answers[number]
+            return replace(answers[number], delay=0.5) if first_last and number == 0 else answers[number]
 
         with StubServer(script) as stub:
             endpoint: Endpoint = stub.endpoint(label=table.model)
@@ -113,6 +114,11 @@ def test_the_headline_counts_right_answers_and_what_has_no_score(evaluated):
     assert "6 of 6 samples, 4 scored, 1 unscored, 1 failed" in text(app)
     assert "tokens in" in text(app)
     assert "no price named" in text(app)
+
+
+def test_samples_stand_in_the_order_of_their_ids_whichever_answer_came_first(evaluated):
+    evaluated(first_last=True)
+    assert [q.split()[1] for q in show("Samples").dataframe[0].value["question"]] == list("012345")
 
 
 def test_every_sample_is_listed_and_one_is_shown_with_question_answer_and_slices(evaluated):
