@@ -60,3 +60,8 @@ class Settings:
     def media(self) -> Path:
         """Folder of images that were made, each stored under its SHA-256."""
         return self.home / "media"
+
+    @property
+    def cases(self) -> Path:
+        """Folder of imported cases of trajectories, each set in a folder of its own."""
+        return self.home / "cases"

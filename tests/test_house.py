@@ -16,9 +16,9 @@ HEAVY = {"dask", "openai", "sentence_transformers", "torch", "torchvision", "ult
 
 LAYERS = [
     {"errors", "digest", "settings", "documents"},
-    {"odd", "llm"},
+    {"odd", "llm", "trajectories"},
     {"seed_table", "similarity", "storage"},
-    {"scoring"},
+    {"scoring", "threats", "labels"},
     {"benchmark"},
     {"acquisition", "evaluation", "plots"},
     {"operators"},

@@ -1,0 +1,1 @@
+"""What people say of cases: rounds, order, agreement, consensus."""

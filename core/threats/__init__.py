@@ -1,0 +1,1 @@
+"""Additional threats: the taxonomy, the rate of scenes without one, and how far sets of hard scenes overlap."""

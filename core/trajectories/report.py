@@ -1,0 +1,97 @@
+"""What an importer did with every case that it met."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from core.trajectories.case import Case
+
+Fate = Literal["accepted", "rejected"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one case.
+
+    Attributes:
+        where: File, line or record, as a person finds it again.
+        case_id: "" if it was too broken to have one.
+        fate: Whether it is in the set.
+        resampled: How its step was changed, "" if it was not.
+        notes: What was found and done, one sentence each; reasons where it was rejected.
+    """
+
+    where: str
+    case_id: str
+    fate: Fate
+    resampled: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an importer met and did.
+
+    Attributes:
+        source: Name of the file or folder.
+        format: Which importer read it.
+        outcomes: One a case, in the order of the source.
+        remarks: About the whole source, e.g. that handedness was turned.
+    """
+
+    source: str
+    format: str
+    outcomes: tuple[Outcome, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> int:
+        """Cases that are in the set."""
+        return sum(o.fate == "accepted" for o in self.outcomes)
+
+    @property
+    def rejected(self) -> int:
+        """Cases that are not."""
+        return sum(o.fate == "rejected" for o in self.outcomes)
+
+    @property
+    def resampled(self) -> int:
+        """Accepted cases whose step was changed."""
+        return sum(bool(o.resampled) and o.fate == "accepted" for o in self.outcomes)
+
+    def reasons(self) -> Counter[str]:
+        """How often each note was made."""
+        return Counter(note for o in self.outcomes for note in o.notes)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return {
+            "source": self.source,
+            "format": self.format,
+            "accepted": self.accepted,
+            "rejected": self.rejected,
+            "resampled": self.resampled,
+            "remarks": list(self.remarks),
+            "outcomes": [
+                {"where": o.where, "case_id": o.case_id, "fate": o.fate, "resampled": o.resampled, "notes": list(o.notes)}
+                for o in self.outcomes
+            ],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """What an importer gives: cases, the images that they need, and the report.
+
+    Attributes:
+        cases: Accepted cases.
+        images: For each `Frame.path` of the cases where its bytes are: a path on this machine, or the bytes themselves.
+        report: What was done.
+    """
+
+    cases: Sequence[Case]
+    images: dict[str, Any] = field(default_factory=dict)
+    report: ImportReport = field(default_factory=lambda: ImportReport("", "", ()))
