@@ -4,6 +4,7 @@
 PYTHON ?= python3
 PORT ?= 8501
 HOST ?= localhost
+JOBS ?= 2
 ifdef VENV
 LITE := $(VENV)
 endif
@@ -25,7 +26,7 @@ demo: $(LITE_STAMP)
 	ODDYSSEY_DEMO=1 $(LITE)/bin/python $(SERVE)
 
 test: $(DEV_STAMP)
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadfile
 
 lint: $(DEV_STAMP)
 	$(VENV)/bin/python -m ruff check .
