@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from core.acquisition.agreement import Agreement, Precision, agreement, precision
 from core.acquisition.candidates import Candidate, Flag
 from core.acquisition.fidelity import Tag, fidelity, verdict_of
 from core.acquisition.normalise import CATEGORY
 from core.digest import sha256_json
+from core.labels.agreement import Agreement, Precision, agreement, precision
 from core.odd import Odd
 from core.storage import ANSWERS, QUESTION_ANSWER, Answer, QueueItem, Statement, asked_key
 

@@ -7,9 +7,9 @@ import json
 import streamlit as st
 
 from core import operators
-from core.acquisition.agreement import Interval
 from core.acquisition.verification import AttributeReport, VerificationReport
 from core.errors import OddysseyError
+from core.labels.agreement import Interval
 from core.odd import Odd
 from core.operators import Settled
 from core.storage import ANSWERS, SavedQueue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.acquisition.agreement import Agreement, Interval
 from core.acquisition.verification import VerificationReport
+from core.labels.agreement import Agreement, Interval
 from core.odd import Odd
 from core.operators import Settled
 from core.plots import plain

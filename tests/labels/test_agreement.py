@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.acquisition.agreement import agreement, fleiss_kappa, krippendorff_alpha, pairwise_agreement, precision
+from core.labels.agreement import agreement, fleiss_kappa, krippendorff_alpha, pairwise_agreement, precision
 
 GOLDEN = Path(__file__).resolve().parents[2].parent / "shared/data/kappa_golden/kappa_golden.json"
 FLEISS_1971 = [
