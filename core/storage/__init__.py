@@ -2,6 +2,7 @@
 
 from core.llm.calls import StoredCall
 from core.storage.campaign_records import STATUSES, CampaignContent, PlannedSlice, SavedCampaign, SliceState, Status, StatusEvent
+from core.storage.cases import SavedCaseSet
 from core.storage.datastores import SavedDatastore
 from core.storage.drafts import Draft
 from core.storage.evaluation import EvaluationRun, ResultRow
@@ -37,6 +38,7 @@ __all__ = [
     "QueueItem",
     "ResultRow",
     "SavedCampaign",
+    "SavedCaseSet",
     "SavedDatastore",
     "SavedQueue",
     "SavedRun",

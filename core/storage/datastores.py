@@ -11,17 +11,15 @@ import sqlalchemy as sa
 
 from core.errors import InputError
 from core.odd import Odd
-from core.settings import ASSETS
 from core.storage import schema
 from core.storage.ids import new_id
 from core.storage.named import NamedRecords
 from core.storage.names import clean, folded, free, refuse_taken
 from core.storage.odds import Odds
+from core.storage.places import read_root, written_place
 from core.storage.schema_datastores import datastore_events, datastores
 
 _d, _e = datastores.c, datastore_events.c
-_SHIPPED = "assets:"
-"""Begins a root inside the product's own data, which lies elsewhere on every machine."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class Datastores(NamedRecords[SavedDatastore]):
                 "source_sha": source_sha,
                 "rows": rows,
                 "synthetic": synthetic,
-                "root": _written(root),
+                "root": written_place(root),
                 "provenance": provenance,
                 "created_at": at,
             }
@@ -174,23 +172,10 @@ class Datastores(NamedRecords[SavedDatastore]):
                 source_sha=r.source_sha,
                 rows=r.rows,
                 synthetic=r.synthetic,
-                root=_read(r.root),
+                root=read_root(r.root),
                 created_at=r.created_at,
                 changed_at=r.at,
                 deleted=r.kind == "deleted",
             )
             for r in c.execute(query)
         )
-
-
-def _written(root: Path | None) -> str:
-    if root is None:
-        return ""
-    whole = root.resolve()
-    return _SHIPPED + whole.relative_to(ASSETS).as_posix() if whole.is_relative_to(ASSETS) else str(whole)
-
-
-def _read(text: str) -> Path | None:
-    if text.startswith(_SHIPPED):
-        return ASSETS / text.removeprefix(_SHIPPED)
-    return Path(text) if text else None

@@ -10,6 +10,7 @@ from core.errors import InputError
 from core.settings import Settings
 from core.storage.calls import Calls
 from core.storage.campaigns import Campaigns
+from core.storage.cases import CaseSets
 from core.storage.database import Database, make_database
 from core.storage.datastores import Datastores
 from core.storage.drafts import Drafts
@@ -42,6 +43,7 @@ class Store:
         media_tags: What models said of media.
         verification: What people said of that.
         datastores: Footage.
+        cases: Sets of cases of trajectories.
     """
 
     db: Database
@@ -57,6 +59,7 @@ class Store:
     media_tags: MediaTags
     verification: Verification
     datastores: Datastores
+    cases: CaseSets
 
     def close(self) -> None:
         """Let go of the database; the store must not be used afterwards."""
@@ -97,6 +100,7 @@ def open_store(settings: Settings) -> Store:
         media_tags=MediaTags(db, odds),
         verification=Verification(db, odds),
         datastores=Datastores(db, odds, settings.datastores),
+        cases=CaseSets(db, settings.cases),
     )
 
 

@@ -191,7 +191,8 @@ class Shape:
         kind: For example "lane", "drivable", "stop_line", "crosswalk", "boundary", "cone", "barrier", "pole", "traffic_light".
         points: Shape (N, 2), m; an outline where `closed`, a line otherwise, one point for a small thing.
         closed: Whether the points close to an area.
-        attributes: What else is known, e.g. {"lane_type": "bike"}, {"marking": "dashed_yellow"}, {"state": "red"}, {"speed_limit_mps": 13.4}.
+        attributes: What else is known, e.g. {"lane_type": "bike"}, {"marking": "dashed_yellow"}, {"state": "red"},
+            {"speed_limit_mps": 13.4}.
         id: In the source.
     """
 

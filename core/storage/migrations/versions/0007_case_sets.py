@@ -15,12 +15,14 @@ def upgrade() -> None:
         "case_sets",
         sa.Column("id", sa.String(16), nullable=False),
         sa.Column("digest", sa.String(64), nullable=False),
+        sa.Column("folder", sa.Text(), nullable=False),
         sa.Column("cases", sa.BigInteger(), nullable=False),
         sa.Column("synthetic", sa.Boolean(), nullable=False),
         sa.Column("report", sa.Text(), nullable=False),
         sa.Column("created_at", moment, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_case_sets"),
     )
+    op.create_index("ix_case_sets_digest", "case_sets", ["digest"])
     op.create_table(
         "case_set_events",
         sa.Column("seq", sequence, nullable=False),
