@@ -3,6 +3,9 @@
 Reads see one consistent snapshot. Writes that first look and then insert take a named lock: SQLite has one writer at a time
 anyway (BEGIN IMMEDIATE takes its place at once, so a read never has to be upgraded and fail), PostgreSQL uses an advisory lock
 that ends with the transaction.
+
+What can be computed or imported again survives the end of a process, not always that of the machine (SQLite's synchronous=NORMAL).
+A durable write survives both: it is on the disk before the transaction ends.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ BUSY_SECONDS = 30
 """How long a writer waits for its turn."""
 
 _WRITE = "oddyssey_write"
+_DURABLE = "oddyssey_durable"
+_SYNCHRONOUS = "oddyssey_synchronous"
+"""Key under which a connection to SQLite remembers what it is set to."""
 _ALLOWED = "sqlite:///path/to/file.db, or postgresql://user:password@host/database"
 
 
@@ -62,18 +68,21 @@ class Database:
             yield c
 
     @contextmanager
-    def write(self, lock: str = "") -> Iterator[sa.Connection]:
+    def write(self, lock: str = "", *, durable: bool = False) -> Iterator[sa.Connection]:
         """A connection inside a transaction that is committed at the end, or rolled back if anything is raised.
 
         Args:
             lock: Name of what must not be changed by two at once; "" if a single insert needs no look before it.
+            durable: Whether it must be on the disk when this ends, so that even a power cut leaves it there.
 
         Raises:
             InputError: The database cannot be used (disk full, file read-only, another writer for too long).
         """
         with self._told("written; nothing of this change was saved"), self.engine.connect() as c:
-            c = c.execution_options(**{_WRITE: True})
+            c = c.execution_options(**{_WRITE: True, _DURABLE: durable})
             with c.begin():
+                if durable and not self.is_sqlite:
+                    c.exec_driver_sql("SET LOCAL synchronous_commit = on")  # whatever the server or the database is set to
                 if lock:
                     self.take(c, lock)
                 yield c
@@ -148,7 +157,12 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(_WRITE) else "BEGIN")
+    options = connection.get_execution_options()
+    level = "FULL" if options.get(_DURABLE) else "NORMAL"
+    if connection.info.get(_SYNCHRONOUS, "NORMAL") != level:  # refused inside a transaction, so it has to be before BEGIN
+        connection.exec_driver_sql(f"PRAGMA synchronous = {level}")
+        connection.info[_SYNCHRONOUS] = level
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(_WRITE) else "BEGIN")
 
 
 def _lock_number(name: str) -> int:

@@ -47,8 +47,9 @@ class NewEvent:
         kind: What was done.
         label: For labels and consensus; None otherwise.
         slot: Which place of the queue it belongs to: "main", "repeat", "gold", "training:1", "calibration:1", "review".
-        payload: Timing and use of the page (t_ready_ms, t_key_ms, hidden_ms, playback_n, magnifier_ms, keyboard), the comment's text,
-            the chosen threats, or the seq that is revoked.
+        payload: Of a label: timing and use of the page (t_ready_ms, t_key_ms, hidden_ms, playback_n, magnifier_ms, keyboard). Of a
+            comment {"text"}, of tags {"threats": [...]}, of a consensus {"note"}, of a revoke {"seq", "uid"} of the label that is
+            taken back.
         guidance_version: Guidance that the person had read.
         interface_version: Version of the page.
     """
@@ -73,9 +74,11 @@ class Event:
         set_id: Case set that it is about.
         new: What was done.
         at: When it was stored, UTC.
+        number: Grows with every event of the workspace; the order in which one annotator's events were stored.
     """
 
     annotator_id: str
     set_id: str
     new: NewEvent
     at: datetime
+    number: int = 0

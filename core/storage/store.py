@@ -15,6 +15,7 @@ from core.storage.database import Database, make_database
 from core.storage.datastores import Datastores
 from core.storage.drafts import Drafts
 from core.storage.evaluation import Results
+from core.storage.labels import Labels
 from core.storage.media_tags import MediaTags
 from core.storage.migrate import migrate
 from core.storage.odds import Odds
@@ -44,6 +45,7 @@ class Store:
         verification: What people said of that.
         datastores: Footage.
         cases: Sets of cases of trajectories.
+        labels: What people say of cases.
     """
 
     db: Database
@@ -60,6 +62,7 @@ class Store:
     verification: Verification
     datastores: Datastores
     cases: CaseSets
+    labels: Labels
 
     def close(self) -> None:
         """Let go of the database; the store must not be used afterwards."""
@@ -101,6 +104,7 @@ def open_store(settings: Settings) -> Store:
         verification=Verification(db, odds),
         datastores=Datastores(db, odds, settings.datastores),
         cases=CaseSets(db, settings.cases),
+        labels=Labels(db),
     )
 
 
