@@ -20,7 +20,7 @@ from core.digest import canonical_json, sha256_bytes
 from core.errors import InputError, Problem
 from core.trajectories.case import SCHEMA_VERSION, Case, Frame
 from core.trajectories.document import case_to_json, read_cases
-from core.trajectories.report import Imported
+from core.trajectories.report import FileSlice, Imported
 
 CASES, MIRROR, MANIFEST = "cases.jsonl", "cases.parquet", "manifest.json"
 LARGEST_IMAGE = 40 * 2**20
@@ -189,7 +189,7 @@ def _write_images(part: Path, imported: Imported) -> Mapping[str, str]:
             continue
         source = imported.images[path]
         try:
-            data = source if isinstance(source, bytes) else Path(source).read_bytes()
+            data = source if isinstance(source, bytes) else (source if isinstance(source, FileSlice) else Path(source)).read_bytes()
         except OSError as e:
             raise InputError(f'The image "{source}" cannot be read: {e.strerror or e}.') from e
         if len(data) > LARGEST_IMAGE:

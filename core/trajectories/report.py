@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from core.trajectories.case import Case
@@ -82,13 +83,41 @@ class ImportReport:
         }
 
 
+@dataclass(frozen=True)
+class FileSlice:
+    """Bytes inside a large file, read only when they are needed.
+
+    Attributes:
+        path: The file.
+        offset: Where they begin.
+        length: How many.
+    """
+
+    path: Path
+    offset: int
+    length: int
+
+    def read_bytes(self) -> bytes:
+        """The bytes.
+
+        Raises:
+            OSError: The file cannot be read, or has become shorter.
+        """
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            data = file.read(self.length)
+        if len(data) < self.length:
+            raise OSError(f"{self.path.name} ends before byte {self.offset + self.length:,}")
+        return data
+
+
 @dataclass(frozen=True, eq=False)
 class Imported:
     """What an importer gives: cases, the images that they need, and the report.
 
     Attributes:
         cases: Accepted cases.
-        images: For each `Frame.path` of the cases where its bytes are: a path on this machine, or the bytes themselves.
+        images: For each `Frame.path` of the cases where its bytes are: a path on this machine, a `FileSlice`, or the bytes themselves.
         report: What was done.
     """
 
