@@ -1,7 +1,8 @@
 """Those who label, and their events: only ever added, each exactly once, on the disk before anybody is told that it is stored.
 
-An event is refused, and what stands there instead is told, where it was made on a screen that no longer was true: somebody else
-(another tab of the same person) took its number, labelled the same place of the queue, or took the label back already.
+An event is refused, and what stands there instead is told, where it was made on a screen that no longer was true: the same person,
+in another tab, labelled this place of the queue, took its label back, or chose other threats since. What was said of another place
+of the queue (a hidden repeat of the case), and comments, stand in nobody's way: the event gets the next free number.
 Events of different annotators never meet.
 """
 
@@ -11,7 +12,8 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -171,14 +173,14 @@ class Labels:
         stored, known, conflicts = list[Event](), list[Event](), list[Conflict]()
         for new in events:
             there = by_uid.get(new.uid)
-            if there is not None and _is_same(there, Event(annotator_id, set_id, new, there.at)):
+            if there is not None and _is_same(there, annotator_id, set_id, new):
                 known.append(there)
                 continue
-            refused, present = (True, there) if there is not None else cases.against(new)
-            if refused:
-                conflicts.append(Conflict(new, present))
+            against = there if there is not None else cases.against(new)
+            if against is not None:
+                conflicts.append(Conflict(new, None if against == "nothing there" else against))
                 continue
-            event = self._insert(c, annotator_id, set_id, new)
+            event = self._insert(c, annotator_id, set_id, cases.numbered(new))
             stored.append(event)
             by_uid[new.uid] = event
             cases.add(event)
@@ -211,53 +213,65 @@ class Labels:
             raise InputError(f'There is no saved case set "{set_id}" in this workspace; choose one from the list.')
 
 
+_LANES: dict[Kind, str] = {"label": "label", "revoke": "label", "tags": "tags", "consensus": "consensus"}
+"""Kinds of events that answer the same question, so that one made before another one was known must not come after it."""
+
+
 class _Cases:
     """What one annotator did with some cases, while events are added."""
 
     def __init__(self, events: Iterable[Event]) -> None:
-        self._by_seq: dict[tuple[str, int], Event] = {}
+        self._seqs: dict[str, set[int]] = {}
+        self._newest: dict[tuple[str, str, str], Event] = {}
         self._labels: dict[tuple[str, str], Event] = {}
-        self._last: dict[str, Event] = {}
         self._judged: dict[str, Event] = {}
-        self._settled: dict[str, Event] = {}
+        self._decided: dict[str, Event] = {}
         for e in events:
             self.add(e)
 
     def add(self, event: Event) -> None:
         new = event.new
-        self._by_seq[new.case_id, new.seq] = self._last[new.case_id] = event
+        self._seqs.setdefault(new.case_id, set()).add(new.seq)
+        if new.kind in _LANES:
+            self._newest[new.case_id, new.slot, _LANES[new.kind]] = event
         if new.kind == "label":
-            self._labels[new.case_id, new.slot] = event
-            self._judged[new.case_id] = event
+            self._labels[new.case_id, new.slot] = self._judged[new.case_id] = event
         elif new.kind == "revoke":
             self._labels.pop((new.case_id, new.slot), None)
         elif new.kind == "consensus":
-            self._settled[new.case_id] = event
+            self._decided[new.case_id] = event
 
-    def against(self, new: NewEvent) -> tuple[bool, Event | None]:
-        """Whether something stands against an event, and what."""
-        taken = self._by_seq.get((new.case_id, new.seq))
-        if taken is None and new.kind == "label":  # whoever saw the labels of others can no longer give one of their own
-            taken = self._labels.get((new.case_id, new.slot)) or self._settled.get(new.case_id)
-        if taken is None and new.kind == "consensus":  # a third person decides, never one of those who labelled
-            taken = self._judged.get(new.case_id)
-        if taken is None and new.kind == "revoke":
-            label = self._labels.get((new.case_id, new.slot))
-            if label is None or not _revokes(new, label):
-                return True, label or self._last.get(new.case_id)
-        return taken is not None, taken
+    def numbered(self, new: NewEvent) -> NewEvent:
+        """The event under a number that is free."""
+        taken = self._seqs.get(new.case_id, set())
+        return replace(new, seq=1 + max(taken)) if new.seq in taken else new
+
+    def against(self, new: NewEvent) -> Event | Literal["nothing there"] | None:
+        """What stands against an event, None if nothing does."""
+        label = self._labels.get((new.case_id, new.slot))
+        if new.kind == "revoke":
+            if label is not None and _revokes(new, label):
+                return None
+            return label or self._newest.get((new.case_id, new.slot, "label")) or "nothing there"
+        if new.kind == "label" and (there := label or self._decided.get(new.case_id)):
+            return there  # whoever decided a case has seen the labels of others and can no longer give one of their own
+        if new.kind == "consensus" and (judged := self._judged.get(new.case_id)):
+            return judged  # a third person decides, never one of those who labelled
+        newest = self._newest.get((new.case_id, new.slot, _LANES.get(new.kind, "")))
+        return newest if newest is not None and newest.new.seq >= new.seq else None
 
 
 def _revokes(new: NewEvent, label: Event) -> bool:
     """Whether a revoke means this label, and not one that another tab put in its place."""
-    return new.payload.get("seq") == label.new.seq and new.payload.get("uid", label.new.uid) == label.new.uid
+    if "uid" in new.payload:
+        return bool(new.payload["uid"] == label.new.uid)
+    return bool(new.payload.get("seq") == label.new.seq)
 
 
-def _is_same(a: Event, b: Event) -> bool:
-    """Whether two events with one uid say the same; else a uid was made twice, and to call it known would lose one of them."""
-    return all(getattr(a, k) == getattr(b, k) for k in ("annotator_id", "set_id")) and all(
-        getattr(a.new, k) == getattr(b.new, k) for k in ("case_id", "seq", "kind", "label", "slot")
-    )
+def _is_same(there: Event, annotator_id: str, set_id: str, new: NewEvent) -> bool:
+    """Whether an event says what is there under its uid; else a uid was made twice, and to call it known would lose one of them."""
+    said, says = ((e.case_id, e.kind, e.label, e.slot) for e in (there.new, new))  # its number may have been changed
+    return (there.annotator_id, there.set_id) == (annotator_id, set_id) and said == says
 
 
 def _batches(keys: Sequence[str]) -> Iterator[list[str]]:
