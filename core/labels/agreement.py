@@ -136,7 +136,7 @@ def agreement(counts: npt.ArrayLike, groups: Sequence[Hashable] | None = None, *
     np.add.at(parts, group, _parts(table))
     weights = np.random.default_rng(seed).multinomial(rows, np.full(rows, 1 / rows), repeats)
     figures = _figures(np.vstack([parts.sum(axis=0), weights @ parts]))
-    pairwise, kappa, alpha = (_interval(float(f[0]), f[1:]) for f in figures)
+    pairwise, kappa, alpha = (interval(float(f[0]), f[1:]) for f in figures)
     mix = table.sum(axis=0) / max(int(table.sum()), 1)
     return Agreement(
         questions=len(table),
@@ -191,7 +191,7 @@ def _one(counts: npt.ArrayLike, which: int) -> float | None:
     """One of the three figures of a table."""
     table = _table(counts)
     sums = _parts(table[table.sum(axis=1) >= 2]).sum(axis=0)
-    return _interval(float(_figures(sums[None, :])[which][0]), np.zeros(0)).value
+    return interval(float(_figures(sums[None, :])[which][0]), np.zeros(0)).value
 
 
 def _figures(sums: Floats) -> tuple[Floats, Floats, Floats]:
@@ -207,7 +207,7 @@ def _figures(sums: Floats) -> tuple[Floats, Floats, Floats]:
     return pairwise, kappa, alpha
 
 
-def _interval(value: float, drawn: Floats) -> Interval:
+def interval(value: float, drawn: Floats) -> Interval:
     """Percentile interval; none where more than a tenth of the resamples leave the figure undefined, since the rest is then a choice."""
     if np.isnan(value):
         return Interval(None)

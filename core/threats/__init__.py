@@ -31,7 +31,6 @@ from core.threats.overlap import (
     threshold_sweep,
     worst,
 )
-from core.threats.scenes import Common, in_common
 from core.threats.taxonomy import Level, Taxonomy, Threat, ThreatSet, load_taxonomy, parse_taxonomy
 from core.threats.verdicts import (
     RULES,
@@ -45,6 +44,7 @@ from core.threats.verdicts import (
     read_verdicts,
     verdict_to_json,
 )
+from core.trajectories.scenes import Common, in_common
 
 __all__ = [
     "PERCENTS",

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core.scoring.intervals import wilson
-from core.threats.scenes import Common, in_common
 from core.threats.taxonomy import Level, Taxonomy, ThreatSet
 from core.threats.verdicts import Verdict
+from core.trajectories.scenes import Common, in_common
 
 Floats = npt.NDArray[np.float64]
 Policy = Literal["exclude", "count_as_no", "bounds"]

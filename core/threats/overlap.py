@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from core.threats.scenes import Common, in_common
+from core.trajectories.scenes import Common, in_common
 
 Floats = npt.NDArray[np.float64]
 PERCENTS = (3, 10, 30, 50)
