@@ -229,15 +229,15 @@ def _mutable(value: Any) -> Any:
     return [_mutable(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def _trajectory_json(t: Trajectory) -> Any:
-    points = t.points.tolist()
-    if t.valid.all() and t.yaw is None:
+def trajectory_json(points: list[Any], valid: list[bool] | None = None, yaw: list[float] | None = None) -> Any:
+    """A trajectory as JSON: its bare points where all are valid and nothing is known of headings."""
+    if yaw is None and all(valid or ()):
         return points
-    return {
-        "points": points,
-        **({} if t.valid.all() else {"valid": t.valid.tolist()}),
-        **({} if t.yaw is None else {"yaw": t.yaw.tolist()}),
-    }
+    return {"points": points, **({} if all(valid or ()) else {"valid": valid}), **({} if yaw is None else {"yaw": yaw})}
+
+
+def _trajectory_json(t: Trajectory) -> Any:
+    return trajectory_json(t.points.tolist(), t.valid.tolist(), None if t.yaw is None else t.yaw.tolist())
 
 
 def _camera_json(c: Camera) -> dict[str, Any]:
