@@ -1,0 +1,181 @@
+"""Threat rates of a case set: verdicts from what people said or from a file, NATR, rates by metric, and overlap between planners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.labels.pool import Entry
+from core.labels.state import PersonState, fold
+from core.operators.labelling import entries_for, left_out
+from core.storage import Store
+from core.storage.label_events import Label
+from core.threats.binned import BINS, BinnedRate, Scale, binned_rates
+from core.threats.natr import NatrReport, Policy, natr
+from core.threats.overlap import SWEEP, OverlapMatrix, Sweep, overlap_matrix, threshold_sweep
+from core.threats.taxonomy import load_taxonomy
+from core.threats.verdicts import HumanLabel, Places, Rule, Status, Verdict, label_verdicts, read_verdicts
+from core.trajectories.case import Case
+from core.trajectories.measure import MetricTable, measure
+from core.trajectories.scenes import Common, in_common
+
+
+@dataclass(frozen=True, eq=False)
+class SetVerdicts:
+    """The verdicts on the cases of a set, with everything that has none counted.
+
+    Attributes:
+        verdicts: One for each case that has any.
+        cases: Cases that were to be judged.
+        without: Of these, cases without a verdict.
+        flagged: Cases that nobody was asked about because of a flag; not among `cases`.
+        people: People whose labels count; 0 for a file.
+        labels: Labels that count; 0 for a file.
+        consensus: Verdicts that a reviewer settled.
+        several: Cases that two or more people labelled.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    cases: int
+    without: int
+    flagged: int
+    people: int = 0
+    labels: int = 0
+    consensus: int = 0
+    several: int = 0
+
+    @property
+    def statuses(self) -> dict[str, dict[str, Status]]:
+        """Status of each scene of each planner."""
+        out: dict[str, dict[str, Status]] = {}
+        for v in self.verdicts:
+            out.setdefault(v.planner_id, {})[v.scene_id] = v.status
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class ThreatOverlap:
+    """How far planners fail in the same scenes.
+
+    Attributes:
+        matrix: Overlap of the scenes with a threat of each planner.
+        common: The scenes that are compared.
+        open: Scenes in common that a planner has no verdict on; they are in none of its sets.
+    """
+
+    matrix: OverlapMatrix
+    common: Common
+    open: Mapping[str, int]
+
+
+def measure_cases(cases: Sequence[Case]) -> MetricTable:
+    """Displacement, heading, Rater Feedback Score and numbers from outside, of each case and planner.
+
+    Raises:
+        InputError: A planner has a scene twice.
+    """
+    return measure(cases)
+
+
+def judged_cases(store: Store, set_id: str) -> tuple[Entry, ...]:
+    """The cases of a set that are labelled for its numbers: those for labelling, without the flags that were left out by choice."""
+    out = set(left_out(store, set_id))
+    return tuple(e for e in entries_for(store, set_id) if e.role == "labelling" and not out & set(e.flags))
+
+
+def verdicts_of_labels(store: Store, set_id: str, rule: Rule = "majority") -> SetVerdicts:
+    """Verdicts from what people said of a set; hidden repeats, gold probes and practice never count.
+
+    Args:
+        store: The workspace.
+        set_id: Case set.
+        rule: How several labels of a case become one; a reviewer's consensus goes before it.
+
+    Raises:
+        InputError: There is no such set, or its files are gone.
+    """
+    cases = judged_cases(store, set_id)
+    places = _places(cases)
+    people = fold(store.labels.events(set_id))
+    labels = [label for p in people.values() for label in _labels(p, places)]
+    consensus = _consensus(people, places)
+    verdicts = label_verdicts(labels, places, rule, consensus)
+    counts = [sum(x.case_id == e.case_id for x in labels) for e in cases]
+    every = [e for e in entries_for(store, set_id) if e.role == "labelling"]
+    return SetVerdicts(
+        verdicts,
+        len(cases),
+        len(cases) - len(verdicts),
+        len(every) - len(cases),
+        people=len({x.annotator_id for x in labels}),
+        labels=len(labels),
+        consensus=len(consensus),
+        several=sum(n > 1 for n in counts),
+    )
+
+
+def verdicts_of_file(store: Store, set_id: str, text: str) -> SetVerdicts:
+    """Verdicts from a JSONL file on cases of a set.
+
+    Raises:
+        InputError: A line is no verdict, or names an unknown case or threat; every problem is listed.
+    """
+    every = [e for e in entries_for(store, set_id) if e.role == "labelling"]
+    cases = judged_cases(store, set_id)
+    kept = {e.case_id for e in cases}
+    found = read_verdicts(text, load_taxonomy(), _places(entries_for(store, set_id)))
+    verdicts = tuple(v for v in found if v.case_id in kept)
+    return SetVerdicts(verdicts, len(cases), len(cases) - len(verdicts), len(every) - len(cases))
+
+
+def threat_rates(found: SetVerdicts, policy: Policy = "exclude") -> NatrReport:
+    """NATR of each planner, for all threats and every part of the taxonomy."""
+    return natr(found.verdicts, load_taxonomy(), policy)
+
+
+def threats_by_metric(
+    found: SetVerdicts, table: MetricTable, metric: str, scale: Scale = "quantile", bins: int = BINS
+) -> tuple[BinnedRate, ...]:
+    """Share of scenes with a threat by bins of a metric, all planners in the same bins."""
+    return binned_rates(table.of(metric), found.statuses, scale, bins)
+
+
+def threat_overlap(found: SetVerdicts) -> ThreatOverlap:
+    """How far the planners show threats in the same scenes."""
+    statuses = found.statuses
+    common = in_common(statuses)
+    scenes = set(common.scenes)
+    sets = {p: frozenset(s for s, x in of.items() if x == "has_threat" and s in scenes) for p, of in sorted(statuses.items())}
+    open_ = {p: sum(x == "abstain" and s in scenes for s, x in of.items()) for p, of in sorted(statuses.items())}
+    return ThreatOverlap(overlap_matrix(sets, common.scenes), common, open_)
+
+
+def metric_overlap(table: MetricTable, metric: str, percents: Sequence[float] = SWEEP) -> Sweep | None:
+    """How far the worst scenes by a metric are the same for all planners; None where nobody said which end is worse."""
+    worse = next((m.worse for m in table.metrics if m.key == metric), None)
+    return None if worse is None else threshold_sweep(metric, table.of(metric), worse, percents)
+
+
+def _places(cases: Sequence[Entry]) -> Places:
+    return {e.case_id: (e.scene_id, e.planner_id) for e in cases}
+
+
+def _labels(person: PersonState, places: Places) -> list[HumanLabel]:
+    out = []
+    for slot, event in person.labels.items():
+        if slot.name == "main" and slot.case_id in places and event.new.label is not None:
+            known = load_taxonomy().by_id
+            named = frozenset(known[t].id for t in person.tags.get(slot.case_id, ()) if t in known)
+            out.append(HumanLabel(slot.case_id, person.annotator_id, event.new.label, named))
+    return out
+
+
+def _consensus(people: Mapping[str, PersonState], places: Places) -> dict[str, Label]:
+    """The newest consensus of each case, whoever gave it."""
+    newest: dict[str, tuple[int, Label]] = {}
+    for person in people.values():
+        for case_id, events in person.decided.items():
+            last = events[-1]
+            if case_id in places and last.new.label is not None and last.number >= newest.get(case_id, (0, "U"))[0]:
+                newest[case_id] = (last.number, last.new.label)
+    return {c: label for c, (_, label) in newest.items()}
