@@ -18,7 +18,9 @@ from core.cli.acquire import acquire, footage
 from core.cli.ask import ask, replay, resume
 from core.cli.benchmark import compare
 from core.cli.campaign import campaign
+from core.cli.cases import cases
 from core.cli.evaluate import evaluate, judge
+from core.cli.natr import natr
 from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
 from core.cli.stability import stability
@@ -39,7 +41,9 @@ app.command()(evaluate)
 app.command()(judge)
 app.command()(tag)
 app.command()(o.reads_table(ranks(acquire), optional=True))
+app.command()(natr)
 app.add_typer(campaign, name="campaign")
+app.add_typer(cases, name="cases")
 app.add_typer(footage, name="footage")
 
 

@@ -21,6 +21,17 @@ from core.operators.campaign import (
     save_campaign,
     write_campaign,
 )
+from core.operators.cases import (
+    DEMO_CASES,
+    CaseCheck,
+    ImportedSet,
+    check_cases,
+    import_cases,
+    keep_cases,
+    load_demo_cases,
+    metrics_json,
+    read_cases_of,
+)
 from core.operators.compare import Comparison, SidePair, compare
 from core.operators.conditions import Conditions, conditions, conditions_csv, judged_anew, read_results_file
 from core.operators.evaluate import Estimate, Evaluated, estimate, evaluate, override, results_of, withdraw_override
@@ -47,6 +58,7 @@ from core.operators.suite import SuiteResult, split_suite, suite
 from core.operators.synthesize import SynthesisPlan, plan_synthesis
 from core.operators.table import ROLES, Prepared, check, load_odd, prepare
 from core.operators.tag import TaggedMedia, TagResult, check_tag_file, tag, tag_examples, tag_rows, write_tags
+from core.operators.threats import measure_cases, rates_json
 from core.operators.verify import (
     answers_csv,
     apply_confirmations,
@@ -68,6 +80,7 @@ __all__ = [
     "BUDGETS",
     "CAMPAIGN_FORMATS",
     "DEFAULT_TOP",
+    "DEMO_CASES",
     "DEMO_MANIFEST",
     "DEMO_TABLE",
     "LEAVE_OUT",
@@ -77,6 +90,7 @@ __all__ = [
     "BenchmarkResult",
     "CampaignPlan",
     "CampaignSheet",
+    "CaseCheck",
     "Comparison",
     "Conditions",
     "Counting",
@@ -86,6 +100,7 @@ __all__ = [
     "Fix",
     "ImportChoices",
     "ImportedRun",
+    "ImportedSet",
     "MediaList",
     "Moved",
     "Prepared",
@@ -123,6 +138,7 @@ __all__ = [
     "campaign_sheet",
     "cells_csv",
     "check",
+    "check_cases",
     "check_tag_file",
     "columns",
     "compare",
@@ -141,16 +157,21 @@ __all__ = [
     "fixes",
     "footage_items",
     "format_of",
+    "import_cases",
     "import_manifest",
     "import_results",
     "is_demo",
     "judged_anew",
+    "keep_cases",
     "load_demo",
+    "load_demo_cases",
     "load_demo_datastore",
     "load_demo_oracle",
     "load_odd",
     "made_items",
     "manifest_report",
+    "measure_cases",
+    "metrics_json",
     "moved",
     "odd_of",
     "open_datastore",
@@ -165,7 +186,9 @@ __all__ = [
     "propose",
     "queue_items",
     "rank",
+    "rates_json",
     "read_acquired",
+    "read_cases_of",
     "read_manifest",
     "read_media",
     "read_results_file",

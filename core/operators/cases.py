@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,6 +14,7 @@ from core.settings import ASSETS
 from core.storage import SavedCaseSet, Store
 from core.trajectories.case_set import CaseSet, open_case_set, write_case_set
 from core.trajectories.importers import IMPORTERS, detect, import_source
+from core.trajectories.measure import MetricTable
 from core.trajectories.report import Imported, ImportReport
 
 DEMO_PACK = ASSETS / "cases"
@@ -166,6 +167,17 @@ def check_cases(content: CaseSet) -> CaseCheck:
         licences=_counted(c.licence or "not stated" for c in cases),
         synthetic=sum(c.synthetic for c in cases),
     )
+
+
+def metrics_json(table: MetricTable) -> dict[str, Any]:
+    """A table of metrics as JSON values: each planner's means with intervals, and every case with its value or why it has none."""
+    return {
+        "scenes_in_common": len(table.common.scenes),
+        "left_out_by_planner": dict(table.common.left_out),
+        "metrics": [{"key": m.key, "label": m.label, "unit": m.unit, "worse": m.worse} for m in table.metrics],
+        "summaries": [asdict(s) | {"reasons": dict(s.reasons)} for s in table.summaries],
+        "values": {key: {p: {scene: asdict(m) for scene, m in of.items()} for p, of in by.items()} for key, by in table.values.items()},
+    }
 
 
 def _counted(values: Any) -> dict[str, int]:

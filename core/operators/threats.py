@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from core.labels.pool import Entry
 from core.labels.state import PersonState, fold
@@ -11,7 +12,7 @@ from core.operators.labelling import entries_for, left_out
 from core.storage import Store
 from core.storage.label_events import Label
 from core.threats.binned import BINS, BinnedRate, Scale, binned_rates
-from core.threats.natr import NatrReport, Policy, natr
+from core.threats.natr import NatrReport, PlannerRates, Policy, ThreatRate, natr
 from core.threats.overlap import SWEEP, OverlapMatrix, Sweep, overlap_matrix, threshold_sweep
 from core.threats.taxonomy import load_taxonomy
 from core.threats.verdicts import HumanLabel, Places, Rule, Status, Verdict, label_verdicts, read_verdicts
@@ -131,6 +132,30 @@ def verdicts_of_file(store: Store, set_id: str, text: str) -> SetVerdicts:
 def threat_rates(found: SetVerdicts, policy: Policy = "exclude") -> NatrReport:
     """NATR of each planner, for all threats and every part of the taxonomy."""
     return natr(found.verdicts, load_taxonomy(), policy)
+
+
+def rates_json(report: NatrReport) -> dict[str, Any]:
+    """Rates as JSON values: every rate with its scenes, both intervals, the bounds, and what became of scenes without a verdict."""
+
+    def rate(r: ThreatRate) -> dict[str, Any]:
+        spans = {"bounds": r.natr_bounds, "bootstrap": r.natr_bootstrap, "wilson": r.natr_wilson}
+        natr_ = {"value": r.natr} | {k: None if x is None else [x.low, x.high] for k, x in spans.items()}
+        return {"set": r.set.id, "level": r.set.level, "n": r.n, "threats": r.threats, "open": r.open, "rate": r.rate, "natr": natr_}
+
+    def planner(p: PlannerRates) -> dict[str, Any]:
+        return {"planner": p.planner_id, "n": p.n, "statuses": dict(p.statuses), "unnamed": p.unnamed, "rates": [rate(r) for r in p.rates]}
+
+    return {
+        "policy": report.policy,
+        "taxonomy": report.taxonomy,
+        "repeats": report.repeats,
+        "seed": report.seed,
+        "scenes_in_common": len(report.common.scenes),
+        "left_out_by_planner": report.common.left_out,
+        "planners": [planner(p) for p in report.planners],
+        "on_scenes_in_common": [planner(p) for p in report.shared],
+        "differences": [asdict(d) for d in report.differences],
+    }
 
 
 def threats_by_metric(

@@ -1,0 +1,60 @@
+"""The command `natr`: rates of scenes without an additional threat, from a file of verdicts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core import operators
+from core.cli import options as o
+from core.cli.cases import open_cases
+from core.cli.show import say
+from core.errors import InputError
+from core.threats import POLICIES, Span, ThreatRate, load_taxonomy, read_verdicts
+from core.threats import natr as rates_of
+
+
+def natr(
+    verdicts: Annotated[Path, typer.Argument(metavar="VERDICTS", help="JSON Lines, one verdict of a case a line.", show_default=False)],
+    cases: Annotated[str, typer.Option("--cases", help="Case set that tells scene and planner of each case.")] = "",
+    policy: Annotated[str, typer.Option("--abstain", help="Scenes without a verdict: exclude, count_as_no or bounds.")] = "exclude",
+    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap.")] = 0,
+    as_json: o.AsJson = False,
+) -> None:
+    """Rates of scenes without an additional threat (NATR), each with its bounds and intervals."""
+    chosen = next((p for p in POLICIES if p == policy), None)
+    if chosen is None:
+        raise InputError(f'--abstain: got "{policy}"; allowed: {", ".join(POLICIES)}.')
+    places = {c.case_id: (c.scene_id, c.planner_id) for c in open_cases(cases).cases} if cases else None
+    try:
+        text = verdicts.read_text(encoding="utf-8")
+    except UnicodeDecodeError as e:
+        raise InputError(f'"{verdicts}" is not UTF-8: {e.reason} at byte {e.start}.') from e
+    taxonomy = load_taxonomy()
+    report = rates_of(read_verdicts(text, taxonomy, places), taxonomy, chosen, seed=seed)
+    if as_json:
+        sys.stdout.write(json.dumps(operators.rates_json(report), ensure_ascii=False, allow_nan=False) + "\n")
+        return
+    say(
+        f"Scenes without a verdict: {chosen.replace('_', ' ')}. Intervals are 95 %, the bootstrap one over scenes with {report.repeats:,} resamples."
+    )
+    say(report.common.text())
+    for p in report.planners:
+        say(f"{p.planner_id}: NATR {_line(p.overall)}")
+        for r in p.level("supercategory"):
+            say(f"  {r.set.label}: {_line(r)}")
+        if p.unnamed:
+            say(f"  {p.unnamed:,} scenes have a threat that nobody named; they are open in every category.")
+
+
+def _line(r: ThreatRate) -> str:
+    value = "not one number" if r.natr is None else f"{r.natr:.3f}"
+    return f"{value}, bounds {_span(r.natr_bounds)}, bootstrap {_span(r.natr_bootstrap)}, Wilson {_span(r.natr_wilson)}, n = {r.n:,}, open {r.open:,}"
+
+
+def _span(s: Span | None) -> str:
+    return "not known" if s is None else f"{s.low:.3f} to {s.high:.3f}"
