@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from core.plots.style import AUTOSIZE, BLUE, GREY, PADDING, RISK, amounts, axis, diverging, muted
@@ -67,7 +68,7 @@ def pattern_order(rows: Mapping[str, Mapping[str, str]], categories: Sequence[Ca
 
 
 def pattern_map(
-    rows: Mapping[str, Mapping[str, str]], categories: Sequence[Category], dark: bool = False, scenes: str = "scenes", step: int = 34
+    rows: Mapping[str, Mapping[str, str]], categories: Sequence[Category], dark: bool = False, scenes: str = "scenes", step: int = 44
 ) -> alt.LayerChart:
     """One strip per row, one column per scene, sorted by pattern, with counts at the right (Fig. 3A, 13, 14).
 
@@ -89,13 +90,13 @@ def pattern_map(
                 more = f" and {len(part) - NAMED} more" if len(part) > NAMED else ""
                 data.append((name, says[start], start, k, k - start, ", ".join(part[:NAMED]) + more))
                 start = k
-        counts.append((name, "   ".join(f"{c.label} {says.count(c.key)}" for c in (*categories, MISSING) if c.key in says)))
+        counts.append((name, " · ".join(f"{c.label} {says.count(c.key)}" for c in (*categories, MISSING) if c.key in says)))
     every = (*categories, *((MISSING,) if any(d[1] == MISSING.key for d in data) else ()))
     frame = pd.DataFrame(data, columns=["row", "what", "start", "end", "n", "scenes"])
     frame["what"] = frame["what"].map({c.key: c.label for c in every})
     frame["gap"] = len(rows)
     scale = alt.Scale(domain=[c.label for c in every], range=[c.dark if dark else c.colour for c in every])
-    y = alt.Y("row:N", sort=list(rows), axis=axis(labelLimit=220, labelPadding=8), scale=alt.Scale(paddingInner=0.3, paddingOuter=0.1))
+    y = alt.Y("row:N", sort=list(rows), axis=axis(labelLimit=220, labelPadding=8), scale=alt.Scale(paddingInner=0.48, paddingOuter=0.3))
     x = axis(title=f"{len(order):,} {scenes}, sorted by pattern", titleColor=muted(dark), labelColor=muted(dark), format="d", tickMinStep=1)
     domain = alt.Scale(domain=[0, max(len(order), 1)], nice=False)
     bars = (
@@ -118,7 +119,7 @@ def pattern_map(
     )
     text = (
         alt.Chart(pd.DataFrame(counts, columns=["row", "text"]))
-        .mark_text(align="left", baseline="bottom", dy=-step * 0.36, fontSize=11, color=muted(dark))
+        .mark_text(align="left", baseline="bottom", dy=-step * 0.27, fontSize=11, color=muted(dark))
         .encode(y=y, x=alt.value(0), text="text:N")
     )
     return alt.layer(bars, text).properties(height=alt.Step(step), padding=PADDING, autosize=AUTOSIZE).configure_view(stroke=None)
@@ -182,10 +183,9 @@ def _heat(
     data: pd.DataFrame, x: str, y: str, columns: Sequence[str], rows: Sequence[str], measure: Measure, dark: bool, cell: int
 ) -> alt.LayerChart:
     low, high = _DOMAIN[measure]
-    data["strong"] = [False if pd.isna(v) else abs(v) > (0.62 * high if low == 0 else 0.55) for v in data["value"]]
-    colours = diverging(dark)[::-1] if measure == "kappa" else amounts(dark)
-    if measure == "kappa":
-        colours = [RISK, colours[1], SKY if dark else BLUE]
+    colours = [RISK, diverging(dark)[1], SKY if dark else BLUE] if measure == "kappa" else amounts(dark)
+    stops = [low, 0.0, high] if low < 0 else [low, high]
+    data["ink"] = [_ink(v, stops, colours, dark) for v in data["value"]]
     base = alt.Chart(data).encode(
         x=alt.X(
             f"{x}:N", sort=list(columns), axis=axis(labelAngle=0 if len(columns) < 9 else -40, labelLimit=150, orient="top", labelPadding=8)
@@ -203,8 +203,8 @@ def _heat(
             alt.Tooltip("n:Q", title="scenes compared", format=","),
         ],
     )
-    scale = alt.Scale(domain=[low, 0, high] if low < 0 else [low, high], range=colours, clamp=True)
-    ink = alt.condition("datum.strong", alt.value("#0F151C" if dark else "#FFFFFF"), alt.value("#E5EBF1" if dark else "#15202B"))
+    scale = alt.Scale(domain=stops, range=colours, clamp=True, interpolate="rgb")
+    ink = alt.Color("ink:N", scale=None)
     return (
         alt.layer(
             base.mark_rect(stroke="#0F151C" if dark else "#FFFFFF", strokeWidth=2).encode(
@@ -216,6 +216,16 @@ def _heat(
         .properties(width=alt.Step(cell), height=alt.Step(min(cell, 52)), padding=PADDING, autosize=AUTOSIZE)
         .configure_view(stroke=None)
     )
+
+
+def _ink(value: float | None, stops: Sequence[float], colours: Sequence[str], dark: bool) -> str:
+    """Dark or light text, whichever is easier to read on the colour of a value."""
+    if value is None or pd.isna(value):
+        return "#E5EBF1" if dark else "#15202B"
+    rgb = [np.interp(value, stops, [int(c[k : k + 2], 16) / 255 for c in colours]) for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#10181F" if (light + 0.05) ** 2 > 0.0575 * 1.05 else "#FFFFFF"  # the geometric mean of the two grounds' contrast
 
 
 def _cell(value: float | None, measure: Measure) -> str:

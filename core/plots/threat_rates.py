@@ -50,7 +50,7 @@ def rate_intervals(rates: Mapping[str, ThreatRate], dark: bool = False, natr: bo
                 r.n,
                 r.threats,
                 r.open,
-                f"{said}   {r.threats} of {r.n}" + (f", {r.open} open" if r.open else ""),
+                f"{said} · {r.threats} of {r.n}" + (f", {r.open} open" if r.open else ""),
             )
         )
     data = pd.DataFrame(rows, columns=["name", "value", "low", "high", "boot_low", "boot_high", "n", "threats", "open", "text"])
@@ -238,7 +238,7 @@ def sweep_lines(
             chance.mark_line(strokeDash=[4, 4], strokeWidth=1.2, color=muted(dark)).encode(x=x, y=y),
             alt.Chart(data).mark_line(strokeWidth=1.8).encode(**encoded),
             alt.Chart(pd.concat([data, points]) if dots else data)
-            .mark_point(size=52, filled=True, opacity=1)
+            .mark_point(size=62, filled=True, opacity=1)
             .encode(**encoded, shape=alt.Shape("what:N", scale=shapes, legend=legend)),
         )
         .properties(width=width, height=height, padding=PADDING, autosize=AUTOSIZE)
@@ -260,7 +260,9 @@ def time_histogram(times: LabelTimes, dark: bool = False, bin_s: float = 1.0, wi
     counts = [0] * last
     for s in times.seconds:
         counts[min(int(s // bin_s), last - 1)] += 1
-    data = pd.DataFrame({"start": [k * bin_s for k in range(last)], "end": [(k + 1) * bin_s for k in range(last)], "count": counts})
+    data = pd.DataFrame(
+        {"start": [k * bin_s for k in range(last)], "end": [(k + 1) * bin_s for k in range(last)], "count": counts, "zero": 0}
+    )
     marks = [("P50", times.p50), ("P90", times.p90), ("mean", times.mean)]
     lines = pd.DataFrame(
         [(name, m.value, f"{name} {m.value:.1f} s", k) for k, (name, m) in enumerate(marks) if m.value is not None],
@@ -277,6 +279,7 @@ def time_histogram(times: LabelTimes, dark: bool = False, bin_s: float = 1.0, wi
             x=alt.X("start:Q", scale=scale, axis=x_axis),
             x2="end:Q",
             y=alt.Y("count:Q", axis=y_axis),
+            y2="zero:Q",
             tooltip=[alt.Tooltip("start:Q", title="from, s"), alt.Tooltip("end:Q", title="to, s"), alt.Tooltip("count:Q", title="labels")],
         )
     )
