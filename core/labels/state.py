@@ -31,6 +31,7 @@ class PersonState:
     Attributes:
         annotator_id: The person.
         labels: The label that counts per place, in the order in which they were stored.
+        revoked: How often a label was taken back per place.
         taken_back: Places whose label was taken back and that have none now, the one taken back last first.
         comments: Comments per case, the oldest first.
         tags: Chosen threats per case; the newest choice counts.
@@ -41,6 +42,7 @@ class PersonState:
 
     annotator_id: str
     labels: Mapping[Slot, Event]
+    revoked: Mapping[Slot, int]
     taken_back: tuple[Slot, ...]
     comments: Mapping[str, tuple[Event, ...]]
     tags: Mapping[str, tuple[str, ...]]
@@ -65,6 +67,7 @@ def fold(events: Iterable[Event]) -> dict[str, PersonState]:
 def fold_one(annotator_id: str, events: Sequence[Event]) -> PersonState:
     """What one person's events of one case set come to."""
     labels: dict[Slot, Event] = {}
+    revoked: dict[Slot, int] = {}
     taken_back: dict[Slot, None] = {}
     comments: dict[str, tuple[Event, ...]] = {}
     tags: dict[str, tuple[str, ...]] = {}
@@ -80,10 +83,11 @@ def fold_one(annotator_id: str, events: Sequence[Event]) -> PersonState:
             taken_back.pop(slot, None)
         elif new.kind == "revoke" and labels.pop(slot, None) is not None:
             taken_back[slot] = None
+            revoked[slot] = revoked.get(slot, 0) + 1
         elif new.kind == "comment":
             comments[new.case_id] = (*comments.get(new.case_id, ()), e)
         elif new.kind == "tags":
             tags[new.case_id] = tuple(str(t) for t in new.payload.get("threats") or ())
         elif new.kind == "consensus":
             decided[new.case_id] = (*decided.get(new.case_id, ()), e)
-    return PersonState(annotator_id, labels, tuple(reversed(taken_back)), comments, tags, decided, next_seq, last)
+    return PersonState(annotator_id, labels, revoked, tuple(reversed(taken_back)), comments, tags, decided, next_seq, last)

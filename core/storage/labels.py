@@ -122,8 +122,13 @@ class Labels:
         with self.db.read() as c:
             return self._person(c, annotator_id)
 
+    def salts(self) -> dict[str, str]:
+        """What each person's names for others are made with; it never leaves the server."""
+        with self.db.read() as c:
+            return {r.id: r.salt for r in c.execute(sa.select(_a.id, _a.salt))}
+
     def salt(self, annotator_id: str) -> str:
-        """What the names of cases in this person's browser are made with; it never leaves the server.
+        """That of one person.
 
         Raises:
             InputError: There is no such person.
@@ -176,7 +181,7 @@ class Labels:
             if there is not None and _is_same(there, annotator_id, set_id, new):
                 known.append(there)
                 continue
-            against = there if there is not None else cases.against(new)
+            against = there or self._decided_since(c, set_id, new) or cases.against(new)
             if against is not None:
                 conflicts.append(Conflict(new, None if against == "nothing there" else against))
                 continue
@@ -185,6 +190,14 @@ class Labels:
             by_uid[new.uid] = event
             cases.add(event)
         return Recorded(tuple(stored), tuple(known), tuple(conflicts))
+
+    def _decided_since(self, c: sa.Connection, set_id: str, new: NewEvent) -> Event | None:
+        """What anybody decided of a case since the person looked who decides now; "seen" is the number of the last decision then."""
+        if new.kind != "consensus" or "seen" not in new.payload:
+            return None
+        self.db.take(c, f"consensus:{set_id}")  # always after the lock of the person, so two can never wait for each other
+        found = list(self._rows(c, _e.set_id == set_id, _e.case_id == new.case_id, _e.kind == "consensus"))
+        return found[-1] if found and found[-1].number != new.payload["seen"] else None
 
     def _insert(self, c: sa.Connection, annotator_id: str, set_id: str, new: NewEvent) -> Event:
         at = schema.now()
