@@ -95,23 +95,50 @@ _ALL = (
         "Waymo Open Dataset end-to-end (TFRecord)",
         "Frames of the end-to-end driving data set, with a planner's trajectories.",
         "wod_e2e",
-        {"submission": "Submission file or folder of a planner.", "planner": "Name of the planner.", **_SCENES},
+        {
+            "submission": "Submission file or folder of a planner; frames without a prediction serve as history only.",
+            "planner": "Name of the planner, if not the method's name in the submission.",
+            "planners": _SCENES["planners"],
+            "only_rated": "Take only frames with trajectories that people scored.",
+            "limit": "Take at most that many frames.",
+        },
     ),
     Importer(
         "wod_submission",
         "Waymo Open Dataset end-to-end (submission)",
-        "Predictions of a planner, with the set of cases that has the scenes.",
+        "Predictions of a planner, with the frames or the cases that say what was driven.",
         "wod_submission",
-        {"cases": "Folder or file with the scenes.", "planner": "Name of the planner."},
+        {
+            "frames": "TFRecord file, or a folder of them, with the frames.",
+            "cases": "Instead of frames: folder or file of cases whose scenes are named as the frames.",
+            "planner": "Name of the planner, if not the method's name in the submission.",
+        },
     ),
     Importer(
         "navsim",
         "NAVSIM (pickle)",
         "A submission of NAVSIM; arrays and trajectories only, everything else in a pickle is refused.",
         "navsim",
-        {"expert": "Pickle with the trajectories that were driven.", "planner": "Name of the planner."},
+        {
+            "expert": "Pickle of the same layout with what was driven, for example that of NAVSIM's HumanAgent.",
+            "cases": "Instead of it: folder or file of cases whose scenes are named as the tokens.",
+            "planner": "Name of the planner, if not the team's name in the file.",
+        },
     ),
-    Importer("commonroad", "CommonRoad (XML)", "A scenario with lanelets and obstacles.", "commonroad", _SCENES),
+    Importer(
+        "commonroad",
+        "CommonRoad (XML)",
+        "A scenario with lanelets and obstacles, or a folder of them.",
+        "commonroad",
+        {
+            "expert_obstacle": 'Id of the moving obstacle that plays the ego vehicle, or "all".',
+            "expert": "Instead of it: a solution file that counts as the expert's.",
+            "solution": "Solution file of the planner, together with expert.",
+            "planner": "Name of the planner of the solution, if not the name of its file.",
+            "planners": _SCENES["planners"],
+            "horizon_s": "Seconds to keep, 5 by default.",
+        },
+    ),
 )
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType({i.name: i for i in _ALL})

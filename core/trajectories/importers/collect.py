@@ -1,0 +1,103 @@
+"""Gathers what an importer makes: every case checked against the schema, every refusal with its reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from core.errors import InputError
+from core.trajectories.baselines import chosen, with_baseline
+from core.trajectories.case import Case, Trajectory
+from core.trajectories.document import case_from_json, case_to_json
+from core.trajectories.report import Imported, ImportReport, Outcome
+from core.trajectories.resample import cut
+
+
+@dataclass
+class Collector:
+    """The cases of one import and what became of each.
+
+    Attributes:
+        source: Name of the file or folder.
+        format: Which importer reads it.
+    """
+
+    source: str
+    format: str
+    cases: list[Case] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    images: dict[str, Any] = field(default_factory=dict)
+    _ids: dict[str, str] = field(default_factory=dict)
+
+    def take(self, case: Case, where: str, notes: tuple[str, ...] = (), resampled: str = "") -> None:
+        """Accept a case if it keeps the schema and its id is new; otherwise note why not."""
+        if case.case_id in self._ids:
+            self.reject(where, case.case_id, f"the same case is there twice; the first, {self._ids[case.case_id]}, was taken")
+            return
+        try:
+            case_from_json(case_to_json(case))
+        except InputError as e:
+            self.reject(where, case.case_id, *(f"{p.column}: got {p.got}; allowed: {p.allowed}" for p in e.problems))
+            return
+        self._ids[case.case_id] = where
+        self.cases.append(case)
+        self.outcomes.append(Outcome(where, case.case_id, "accepted", resampled, notes))
+
+    def take_planner(
+        self, case: Case, planner: str, expert: Trajectory, driven: Trajectory, where: str, notes: tuple[str, ...] = (), resampled: str = ""
+    ) -> None:
+        """Accept a case with another planner, under the id of its scene and planner."""
+        made = replace(case, case_id=f"{case.scene_id}:{planner}", planner_id=planner, expert=expert, planner=driven)
+        self.take(made, where, notes, resampled)
+
+    def take_baselines(self, case: Case, names: str | None, where: str, notes: tuple[str, ...] = ()) -> None:
+        """Accept a case once with each baseline as its planner; all of them where `names` is None."""
+        for baseline in chosen(names):
+            made = with_baseline(case, baseline)
+            if isinstance(made, str):
+                self.reject(where, f"{case.scene_id}:{baseline.name}", f"{baseline.name}: {made}")
+            else:
+                self.take(made, where, notes)
+
+    def reject(self, where: str, case_id: str, *reasons: str) -> None:
+        """Note that a case was not taken."""
+        self.outcomes.append(Outcome(where, case_id, "rejected", "", reasons))
+
+    def result(self) -> Imported:
+        """What was gathered, with the images that the accepted cases name."""
+        used = {f.path for case in self.cases for camera in case.cameras for f in camera.frames}
+        images = {path: content for path, content in self.images.items() if path in used}
+        return Imported(self.cases, images, ImportReport(self.source, self.format, tuple(self.outcomes), tuple(self.remarks)))
+
+
+def same_length(a: Trajectory, b: Trajectory) -> tuple[Trajectory, Trajectory, tuple[str, ...]]:
+    """Two trajectories cut to the shorter one, and a note if one was cut."""
+    n = min(len(a), len(b))
+    if len(a) == len(b):
+        return a, b, ()
+    longer, what = (len(a), "expert") if len(a) > n else (len(b), "planner")
+    return cut(a, n), cut(b, n), (f"the {what} has {longer} points, the other {n}: compared over the first {n}",)
+
+
+def name_part(text: str) -> str:
+    """A text as part of the name of a file: letters, digits, dot, minus and underscore only."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._") or "x"
+
+
+def files_of(path: Path, wanted: str, what: str) -> list[Path]:
+    """The file itself, or those of a folder whose names hold a text, by name.
+
+    Raises:
+        InputError: There is none.
+    """
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*") if p.is_file() and wanted in p.name.lower())
+        if not found:
+            raise InputError(f'The folder "{path}" holds no {what} (a file with "{wanted}" in its name).')
+        return found
+    if not path.is_file():
+        raise InputError(f'"{path}" is not there; expected {what}, or a folder with such files.')
+    return [path]
