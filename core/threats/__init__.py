@@ -10,11 +10,13 @@
     overlap_matrix(sets, scenes) -> OverlapMatrix     .jaccard(), .directional(), .kappa(), .lift()
     threshold_sweep(metric, values, worse, percents) -> Sweep
     in_common(scenes by planner) -> Common            .scenes, .left_out, .equal, .text()
+    Confusion(tp, fp, fn, tn)                         .accuracy, .precision, .recall, .f(beta), intervals
 
 `values` is always {planner: {scene: value or None}}, `statuses` {planner: {scene: status}}, `places` {case: (scene, planner)}.
 """
 
 from core.threats.binned import SCALES, Bin, BinnedRate, Scale, bin_edges, binned_rates
+from core.threats.confusion import Confusion
 from core.threats.natr import POLICIES, Difference, NatrReport, PlannerRates, Policy, Span, ThreatRate, natr, shows, threat_rate
 from core.threats.overlap import (
     PERCENTS,
@@ -56,6 +58,7 @@ __all__ = [
     "Bin",
     "BinnedRate",
     "Common",
+    "Confusion",
     "Difference",
     "HumanLabel",
     "Level",
