@@ -121,6 +121,11 @@ def cohen_kappa(table: npt.ArrayLike) -> float | None:
     return None if np.isnan(value) else value
 
 
+def kappa_interval(table: npt.ArrayLike, *, repeats: int = REPEATS, seed: int = SEED) -> Interval:
+    """Cohen's kappa of a (K, K) table of counts with its 95 % percentile bootstrap interval over cases."""
+    return _kappa_interval(np.asarray(table, dtype=np.int64), repeats, seed)
+
+
 def rater_agreement(answers: Answers, *, repeats: int = REPEATS, seed: int = SEED) -> RaterAgreement:
     """How far people agree, with 95 % percentile bootstrap intervals over cases.
 

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.labels.agreement import Interval
 from core.labels.order import ranked
 from core.labels.pool import Entry
+from core.labels.raters import cohen_kappa, kappa_interval
 from core.labels.state import PersonState, Slot
+from core.scoring import wilson
 from core.storage.label_events import LABELS, Label
 
 FORM = 30
@@ -53,6 +56,16 @@ class Calibration:
     def recall(self) -> float | None:
         """Share of the gold Y that was found; None if not finished or without any."""
         return self.found / self.gold_yes if self.counts and self.gold_yes else None
+
+    @property
+    def recall_interval(self) -> tuple[float, float] | None:
+        """95 % Wilson interval of the recall."""
+        return None if self.recall is None else wilson(self.recall, self.gold_yes)
+
+    @property
+    def kappa_interval(self) -> Interval:
+        """Cohen's kappa with its 95 % bootstrap interval over the cases."""
+        return kappa_interval(_square(self.counts or {}))
 
 
 def training_slots(entries: Sequence[Entry], seed: str) -> tuple[Slot, ...]:
@@ -105,23 +118,13 @@ def calibration_of(entries: Sequence[Entry], person: PersonState, seed: str) -> 
         attempt += 1
 
 
-def cohen_kappa(pairs: Sequence[tuple[Label, Label]]) -> float | None:
-    """Cohen's kappa of pairs of answers; None without pairs, or if both always gave the same single answer."""
-    n = len(pairs)
-    if not n:
-        return None
-    seen = sum(a == b for a, b in pairs) / n
-    chance = sum(sum(a == x for a, _ in pairs) * sum(b == x for _, b in pairs) for x in LABELS) / n**2
-    return None if chance == 1 else (seen - chance) / (1 - chance)
-
-
 def _judged(pairs: Sequence[tuple[Label | None, Label]], attempt: int) -> Calibration:
     known: list[tuple[Label, Label]] = [(g, label) for g, label in pairs if g is not None]
-    kappa = cohen_kappa(known)
+    counts = {(g, label): n for g in LABELS for label in LABELS if (n := known.count((g, label)))}
+    kappa = cohen_kappa(_square(counts))
     yes = [label for g, label in known if g == "Y"]
     found = sum(label == "Y" for label in yes)
     passed = kappa is not None and kappa >= PASS_KAPPA and bool(yes) and found >= PASS_RECALL * len(yes)
-    counts = {(g, label): n for g in LABELS for label in LABELS if (n := known.count((g, label)))}
     return Calibration(
         "passed" if passed else "failed",
         attempt,
@@ -134,6 +137,11 @@ def _judged(pairs: Sequence[tuple[Label | None, Label]], attempt: int) -> Calibr
         len(yes),
         counts,
     )
+
+
+def _square(counts: Mapping[tuple[Label, Label], int]) -> list[list[int]]:
+    """Answers as a table, gold down and given across."""
+    return [[counts.get((g, label), 0) for label in LABELS] for g in LABELS]
 
 
 def _quotas(sizes: Sequence[int], total: int) -> list[int]:
