@@ -1,0 +1,105 @@
+"""The loop of labelling: what the component is told, what comes back from it, and the same without the component."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.labels.guidance import Guidance
+from core.operators import labelling
+from core.storage import SavedCaseSet, Store
+from core.storage.label_events import Annotator, Event, Label, Round
+from core.trajectories.case_set import CaseSet
+from pages.shared import annotator as component
+from pages.shared import case_sets, label_guidance, label_outbox, state
+from pages.shared.annotator import files
+from pages.shared.label_outbox import Desk, Told
+
+AHEAD = 10
+"""Cases that the browser is told at once: at five answers a second they last for two seconds."""
+NAMES: dict[Round, str] = {"training": "Label, training", "calibration": "Label, calibration", "labelling": "Label", "review": "Review"}
+
+
+def desk_of(store: Store, cases: SavedCaseSet, person: Annotator, round: Round) -> Desk:
+    """Who labels what."""
+    return Desk(store, cases.id, person.id, round, label_guidance.current().tag, component.VERSION)
+
+
+@st.fragment
+def show(desk: Desk, cases: SavedCaseSet) -> None:
+    """The component; every press comes back to this part of the page alone.
+
+    Args:
+        desk: Who labels what.
+        cases: The set whose cases are shown.
+    """
+    key = f"annotator-{desk.set_id}-{desk.round}-{desk.annotator_id}"
+    told_key = f"{key}.told"
+
+    def receive() -> None:
+        st.session_state[told_key] = label_outbox.receive(desk, component.outbox_of(key))
+
+    window = labelling.window(desk.store, desk.set_id, desk.annotator_id, round=desk.round, n=AHEAD)
+    if desk.round != "labelling" and window.done == window.total:
+        st.rerun()  # the page says what came of the round
+    told: Told = st.session_state.get(told_key, Told())
+    down = data_down(desk, case_sets.opened(cases), window, told)
+    if component.annotate(down, key, receive):
+        label_guidance.dialog()
+
+
+def data_down(desk: Desk, content: CaseSet, window: labelling.Window, told: Told) -> dict[str, Any]:
+    """What the component is told. Names of cases, of their places in the queue and of planners are not part of it."""
+    folder = files.root(state.settings())
+    by_id = {c.case_id: c for c in content.cases} if window.items else {}
+    guidance = label_guidance.current()
+    return {
+        "annotator": desk.annotator_id,
+        "set": desk.set_id,
+        "round": desk.round,
+        "title": NAMES[desk.round],
+        "base": component.publish(component.FILES, folder),
+        "window": [
+            {"id": i.token, "position": i.position, "seq": i.seq, "url": files.put_case(folder, content, by_id[i.case_id])}
+            for i in window.items
+        ],
+        "total": window.total,
+        "done": window.done,
+        "last": _last(window),
+        "seen": told.seen,
+        "acked": list(told.acked),
+        "conflicts": [{"uid": uid, "text": text} for uid, text in told.conflicts],
+        "error": told.error,
+        "answers": _answers(guidance),
+        "threats": threats() if desk.round == "labelling" else [],
+        "after": "Disagreements and unsure cases are looked at on the page Review.",
+    }
+
+
+def _last(window: labelling.Window) -> dict[str, Any] | None:
+    saved: Event | None = window.saved
+    if saved is None or saved.new.kind != "label" or not window.done:
+        return None
+    return {"label": saved.new.label, "position": window.done}
+
+
+def _answers(guidance: Guidance) -> list[dict[str, str]]:
+    order: Sequence[Label] = ("Y", "N", "U")
+    return [{"label": a.label, "name": a.name, "short": a.short} for a in (guidance.answer(label) for label in order)]
+
+
+@st.cache_data(show_spinner=False)
+def threats() -> list[dict[str, Any]]:
+    """The threats that can be named, by super-category."""
+    from core.threats.taxonomy import load_taxonomy
+
+    taxonomy = load_taxonomy()
+    return [
+        {
+            "name": name,
+            "threats": [{"id": t.id, "name": t.label, "help": t.definition} for t in taxonomy.threats if t.supercategory == key],
+        }
+        for key, name in taxonomy.supercategories.items()
+    ]
