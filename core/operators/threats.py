@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from core.labels.consensus import decisions, main_labels
 from core.labels.pool import Entry
-from core.labels.state import PersonState, fold
 from core.operators.labelling import entries_for, left_out
+from core.operators.labelling_results import counts_for, people_of
+from core.operators.labelling_results import verdicts as label_verdicts
 from core.storage import Store
-from core.storage.label_events import Label
 from core.threats.binned import BINS, BinnedRate, Scale, binned_rates
 from core.threats.natr import NatrReport, PlannerRates, Policy, ThreatRate, natr
 from core.threats.overlap import SWEEP, OverlapMatrix, Sweep, overlap_matrix, threshold_sweep
 from core.threats.taxonomy import load_taxonomy
-from core.threats.verdicts import HumanLabel, Places, Rule, Status, Verdict, label_verdicts, read_verdicts
+from core.threats.verdicts import Places, Rule, Status, Verdict, read_verdicts
 from core.trajectories.case import Case
 from core.trajectories.measure import MetricTable, measure
 from core.trajectories.scenes import Common, in_common
@@ -31,6 +33,7 @@ class SetVerdicts:
         without: Of these, cases without a verdict.
         flagged: Cases that nobody was asked about because of a flag; not among `cases`.
         people: People whose labels count; 0 for a file.
+        not_counting: People whose labels do not, because a check stands out that nobody cleared.
         labels: Labels that count; 0 for a file.
         consensus: Verdicts that a reviewer settled.
         several: Cases that two or more people labelled.
@@ -41,6 +44,7 @@ class SetVerdicts:
     without: int
     flagged: int
     people: int = 0
+    not_counting: int = 0
     labels: int = 0
     consensus: int = 0
     several: int = 0
@@ -85,7 +89,7 @@ def judged_cases(store: Store, set_id: str) -> tuple[Entry, ...]:
 
 
 def verdicts_of_labels(store: Store, set_id: str, rule: Rule = "majority") -> SetVerdicts:
-    """Verdicts from what people said of a set; hidden repeats, gold probes and practice never count.
+    """Verdicts from what people said of a set; hidden repeats, gold probes and practice never count, nor do people with a flag.
 
     Args:
         store: The workspace.
@@ -96,22 +100,23 @@ def verdicts_of_labels(store: Store, set_id: str, rule: Rule = "majority") -> Se
         InputError: There is no such set, or its files are gone.
     """
     cases = judged_cases(store, set_id)
-    places = _places(cases)
-    people = fold(store.labels.events(set_id))
-    labels = [label for p in people.values() for label in _labels(p, places)]
-    consensus = _consensus(people, places)
-    verdicts = label_verdicts(labels, places, rule, consensus)
-    counts = [sum(x.case_id == e.case_id for x in labels) for e in cases]
+    ids = {e.case_id for e in cases}
+    people = people_of(store, set_id)
+    counting = counts_for(store, set_id, people)
+    labels = {who: [c for c in of if c in ids] for who, of in main_labels(people).items()}
+    given = Counter(c for who, of in labels.items() if counting[who] for c in of)
+    verdicts = tuple(v for v in label_verdicts(store, set_id, rule) if v.case_id in ids)
     every = [e for e in entries_for(store, set_id) if e.role == "labelling"]
     return SetVerdicts(
         verdicts,
         len(cases),
         len(cases) - len(verdicts),
         len(every) - len(cases),
-        people=len({x.annotator_id for x in labels}),
-        labels=len(labels),
-        consensus=len(consensus),
-        several=sum(n > 1 for n in counts),
+        people=sum(bool(of) and counting[who] for who, of in labels.items()),
+        not_counting=sum(bool(of) and not counting[who] for who, of in labels.items()),
+        labels=given.total(),
+        consensus=sum(c in ids for c in decisions(people)),
+        several=sum(n > 1 for n in given.values()),
     )
 
 
@@ -183,24 +188,3 @@ def metric_overlap(table: MetricTable, metric: str, percents: Sequence[float] = 
 
 def _places(cases: Sequence[Entry]) -> Places:
     return {e.case_id: (e.scene_id, e.planner_id) for e in cases}
-
-
-def _labels(person: PersonState, places: Places) -> list[HumanLabel]:
-    out = []
-    for slot, event in person.labels.items():
-        if slot.name == "main" and slot.case_id in places and event.new.label is not None:
-            known = load_taxonomy().by_id
-            named = frozenset(known[t].id for t in person.tags.get(slot.case_id, ()) if t in known)
-            out.append(HumanLabel(slot.case_id, person.annotator_id, event.new.label, named))
-    return out
-
-
-def _consensus(people: Mapping[str, PersonState], places: Places) -> dict[str, Label]:
-    """The newest consensus of each case, whoever gave it."""
-    newest: dict[str, tuple[int, Label]] = {}
-    for person in people.values():
-        for case_id, events in person.decided.items():
-            last = events[-1]
-            if case_id in places and last.new.label is not None and last.number >= newest.get(case_id, (0, "U"))[0]:
-                newest[case_id] = (last.number, last.new.label)
-    return {c: label for c, (_, label) in newest.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from core.plots.style import AUTOSIZE, GREY, PADDING, axis, ground, muted
+from core.plots.style import GREY, PADDING, axis, ground, muted
 
 View = Mapping[str, Any]
 Points = Sequence[Sequence[float] | None]
@@ -21,14 +21,13 @@ def path_colours(dark: bool) -> dict[str, str]:
     return {"expert": "#0B8CA3", "planner": "#D93A30", "rated": "#15803D"}
 
 
-def bev_chart(bev: View, dark: bool = False, width: int = 300, height: int = 330) -> alt.LayerChart:
+def bev_chart(bev: View, dark: bool = False, height: int = 330) -> alt.LayerChart:
     """The scene from above, ahead is up: road, others, and the two paths with a dot at each second.
 
     Args:
         bev: The part "bev" of a view.
         dark: Whether the theme is dark.
-        width: px, across.
-        height: px, ahead. The two axes have scales of their own, which a reader must be told.
+        height: px, ahead. It is as wide as its place, so the axes have scales of their own, which a reader must be told.
     """
     (x0, x1), (y0, y1) = bev["extent"]["x"], bev["extent"]["y"]
     across = alt.Scale(domain=[-y1, -y0], nice=False, zero=False)
@@ -60,7 +59,7 @@ def bev_chart(bev: View, dark: bool = False, width: int = 300, height: int = 330
             layers += _path(bev[name], colours[name], x, y, dark, named=name == "planner")
     return (
         alt.layer(*layers)
-        .properties(width=width, height=height, padding=PADDING, autosize=AUTOSIZE)
+        .properties(height=height, padding=PADDING)
         .configure_view(stroke=None)
         .configure(background="transparent")
     )
@@ -135,14 +134,13 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["id", "order", "across", "ahead", "fill", "edge"])
 
 
-def speed_chart(speed: View, dark: bool = False, width: int = 300, height: int = 92) -> alt.LayerChart:
+def speed_chart(speed: View, dark: bool = False, height: int = 92) -> alt.LayerChart:
     """Speeds of expert and planner over the horizon, in m/s.
 
     Args:
         speed: The part "speed" of a view.
         dark: Whether the theme is dark.
-        width: px.
-        height: px.
+        height: px; it is as wide as its place.
     """
     colours = path_colours(dark)
     rows = [
@@ -164,7 +162,7 @@ def speed_chart(speed: View, dark: bool = False, width: int = 300, height: int =
     )  # fmt: skip
     return (
         alt.layer(base.mark_line(strokeWidth=2.2), names)
-        .properties(width=width, height=height, padding=PADDING, autosize=AUTOSIZE)
+        .properties(height=height, padding=PADDING)
         .configure_view(stroke=None)
         .configure(background="transparent")
     )

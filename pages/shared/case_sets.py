@@ -87,13 +87,15 @@ def provenance(saved_set: SavedCaseSet) -> Text:
     return fill("Case set {name}, digest {d}.", name=saved_set.name, d=code(saved_set.digest[:6]))
 
 
-def without(name: str, sentence: Text, promise: Text) -> None:
-    """Say what is needed, offer the demo, and end the run."""
-    actions = [Action("demo_cases", "Load the demo cases"), Action("import_cases", "Import cases", "primary", page=CASES)]
-    if name == "Cases":
-        actions = [Action("demo_cases", "Load the demo cases", "primary")]
+def without(name: str, sentence: Text, promise: Text = "") -> None:
+    """Say what is needed and offer the demo; the page that imports goes on from there."""
+    own = name == "Cases"
+    actions = [Action("demo_cases", "Load the demo cases", "primary" if own else "secondary")]
+    if not own:
+        actions.append(Action("import_cases", "Import cases", "primary", page=CASES))
     with shell.errors_as_card(name, "The demo cases could not be loaded."):
         if shell.header(name, sentence, NEEDED, actions) == "demo_cases":
             choose(operators.load_demo_cases(state.store()).id)
             st.rerun()
-    shell.empty(promise)
+    if promise:
+        shell.empty(promise)

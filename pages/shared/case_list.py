@@ -1,0 +1,217 @@
+"""The cases of a set as a table that can be narrowed, with how many each choice holds, and one of them shown in full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from core.operators import labelling, threats
+from core.storage import SavedCaseSet
+from core.trajectories.case import Case
+from core.trajectories.case_set import CaseSet
+from core.trajectories.measure import MetricTable
+from pages.shared import case_picture, case_sets, shell, state
+from pages.shared.markup import Text, code, count, fill, strong, table
+
+CASE = "case"
+"""Query parameter: place of the case that is shown in its set, from 1."""
+MAIN = ("ade_3s_expert", "ade_5s_expert", "fde_5s_expert", "rfs")
+ROLES = {"labelling": "to be labelled", "training": "training", "calibration": "calibration", "example": "worked example"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What is shown of a set.
+
+    Attributes:
+        shown: The cases, in their order.
+        left_out: Cases that a choice or a flag leaves out.
+    """
+
+    shown: tuple[Case, ...]
+    left_out: int
+
+
+def measured(content: CaseSet) -> MetricTable:
+    """The metrics of a set, computed once.
+
+    Raises:
+        InputError: A planner has a scene twice.
+    """
+    return _measured(content.digest, content)
+
+
+@st.cache_resource(show_spinner="Measuring the cases.", max_entries=4)
+def _measured(digest: str, _content: CaseSet) -> MetricTable:
+    del digest  # only a key of the cache
+    return threats.measure_cases(_content.cases)
+
+
+def filters(content: CaseSet) -> Filter:
+    """The choices; each says how many cases it holds."""
+    cases = content.cases
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="case_bar"):
+        planners = _choice("Planner", "planner", (c.planner_id for c in cases))
+        commands = _choice("Command", "command", (c.command for c in cases))
+        cameras = _choice("Cameras", "cameras", (str(len(c.cameras)) for c in cases))
+        roles = _choice("For", "role", (_role(c) for c in cases)) if len({_role(c) for c in cases}) > 1 else []
+        flags = Counter(f for c in cases for f in c.flags)
+        without: list[str] = []
+        if flags:
+            text = lambda f: f"{f.replace('_', ' ')} ({flags[f]:,})"  # noqa: E731
+            without = st.multiselect(
+                "Leave out", sorted(flags), format_func=text, key="without", bind="query-params", placeholder="no flag"
+            )
+    wanted = lambda c: (  # noqa: E731
+        (not planners or c.planner_id in planners)
+        and (not commands or c.command in commands)
+        and (not cameras or str(len(c.cameras)) in cameras)
+        and (not roles or _role(c) in roles)
+        and not set(without) & set(c.flags)
+    )
+    shown = tuple(c for c in cases if wanted(c))
+    return Filter(shown, len(cases) - len(shown))
+
+
+def _choice(label: str, key: str, values: Iterable[str]) -> list[str]:
+    counts = Counter(values)
+    return st.multiselect(
+        label,
+        sorted(counts),
+        format_func=lambda v: f"{v.replace('_', ' ')} ({counts[v]:,})",
+        key=key,
+        bind="query-params",
+        placeholder="all",
+    )
+
+
+def _role(case: Case) -> str:
+    return str(case.source.get("role") or "labelling")
+
+
+def frame(cases: Sequence[Case], numbers: MetricTable) -> pd.DataFrame:
+    """One row a case: what it is, and its metrics where they are known."""
+    keys = [m for m in numbers.metrics if m.key in MAIN or m.worse is None]
+    rows = [
+        {
+            "Scene": c.scene_id,
+            "Planner": c.planner_id.replace("_", " "),
+            "Command": c.command,
+            "Cameras": len(c.cameras),
+            "Horizon, s": c.horizon_s,
+            **{m.label: numbers.values[m.key][c.planner_id][c.scene_id].value for m in keys},
+            "Flags": ", ".join(f.replace("_", " ") for f in c.flags),
+        }
+        for c in cases
+    ]
+    found = pd.DataFrame(rows)
+    return found.dropna(axis="columns", how="all") if rows else found
+
+
+def show(saved: SavedCaseSet, content: CaseSet, numbers: MetricTable, found: Filter) -> None:
+    """The table; a click opens a case below it."""
+    out = f"; {count(found.left_out, 'case')} left out by the choices above" if found.left_out else ""
+    shell.section("Cases", f"{len(found.shown):,} of {len(content.cases):,}{out}; a click opens one")
+    if not found.shown:
+        shell.empty("No case is left. Take a choice back.")
+        return
+    data = frame(found.shown, numbers)
+    metrics = [m.label for m in numbers.metrics if m.label in data.columns]
+    config = {m: st.column_config.NumberColumn(format="%.2f") for m in metrics} | {"Horizon, s": st.column_config.NumberColumn(format="%g")}
+    event = st.dataframe(
+        data, hide_index=True, height=min(320, 38 + 35 * len(data)), column_config=config, on_select="rerun", selection_mode="single-row",
+        key=f"case_table-{saved.id}-{len(found.shown)}",
+    )  # fmt: skip
+    place = {c.case_id: i for i, c in enumerate(content.cases, 1)}
+    if chosen := event["selection"]["rows"]:
+        st.query_params[CASE] = str(place[found.shown[chosen[0]].case_id])
+    case = _open(content) or found.shown[0]
+    one(content, case, numbers)
+
+
+def _open(content: CaseSet) -> Case | None:
+    """The case that the address names."""
+    wanted = st.query_params.get(CASE, "")
+    return content.cases[int(wanted) - 1] if wanted.isdecimal() and 0 < int(wanted) <= len(content.cases) else None
+
+
+def one(content: CaseSet, case: Case, numbers: MetricTable) -> None:
+    """A case with its pictures and numbers; a known answer is not told, since whoever labels may come by."""
+    title = fill("Scene {s}, planner {p}", s=case.scene_id, p=case.planner_id.replace("_", " "))
+    with shell.card(title, case_picture.view(content, case)["question"].removesuffix(" Is that a threat?"), key="case_one"):
+        several = len(case.cameras) > 1 and st.toggle(f"All {len(case.cameras)} cameras", key="all_cameras", bind="query-params")
+        case_picture.show(content, case, key=f"case-{case.case_id}", all_cameras=several)
+        left, right = st.columns(2, gap="large")
+        with left:
+            shell.section("Metrics", "of this case")
+            rows = []
+            for m in numbers.metrics:
+                x = numbers.values[m.key][case.planner_id][case.scene_id]
+                rows.append([m.label, "–" if x.value is None else f"{x.value:.2f} {m.unit}".strip(), x.reason])
+            shell.html(table(["Metric", "Value", "What to know of it"], rows, right=(1,)))
+        with right:
+            shell.section("Data", "as imported")
+            shell.html(table(["", ""], [[strong(k), v] for k, v in _facts(case)]))
+
+
+def _facts(case: Case) -> list[tuple[str, Text]]:
+    known = {"others": case.agents, "map": case.map, "static objects": case.static_objects, "signals": case.signals}
+    layers = [f"{name}: {'not looked for' if x is None else len(x.items)}" for name, x in known.items()]
+    ego = case.ego
+    return [
+        ("Case", code(case.case_id)),
+        ("For", ROLES.get(_role(case), _role(case))),
+        ("Step, horizon", f"{case.dt_s:g} s, {case.horizon_s:g} s; origin: {ego.origin.replace('_', ' ')}"),
+        ("Speed at 0 s", f"{ego.speed_mps:.1f} m/s"),
+        ("Cameras", ", ".join(c.name.replace("_", " ") for c in case.cameras) or "none"),
+        ("Layers", "; ".join(layers)),
+        ("Rated paths", f"{len(case.rated):,}, with a score: {sum(r.score is not None for r in case.rated):,}"),
+        ("Flags", ", ".join(f.replace("_", " ") for f in case.flags) or "none"),
+        ("Licence", case.licence or "not stated"),
+        ("Source", str(case.source.get("dataset", "")) or ("made up" if case.synthetic else "not stated")),
+    ]
+
+
+def leave_out(saved: SavedCaseSet, content: CaseSet) -> None:
+    """Which flags keep a case from being labelled."""
+    flags = Counter(f for c in content.cases for f in c.flags)
+    if not flags:
+        return
+    now = [f for f in labelling.left_out(state.store(), saved.id) if f in flags]
+    text = lambda f: f"{f.replace('_', ' ')} ({flags[f]:,})"  # noqa: E731
+    wanted = st.multiselect(
+        "Not to be labelled", sorted(flags), now, format_func=text, key=f"left_out-{saved.id}", placeholder="no flag", width=420
+    )
+    if sorted(wanted) != sorted(now):
+        labelling.leave_out(state.store(), saved.id, wanted)
+        st.rerun()
+
+
+def headline(saved: SavedCaseSet, numbers: MetricTable) -> Text:
+    """How far planners end from the expert, over the cases of the set."""
+    ends = [(x.value, p, s) for p, of in numbers.values["fde_5s_expert"].items() for s, x in of.items() if x.value is not None]
+    scenes = len({s for of in numbers.values["fde_5s_expert"].values() for s in of})
+    if not ends:
+        return fill("{n} of {s}; none reaches 5 s.", n=count(saved.cases, "case"), s=count(scenes, "scene"))
+    far = sum(v > 3 for v, _, _ in ends)
+    value, planner, scene = max(ends)
+    return fill(
+        "In {k} of {n} cases the planner is more than 3 m from the expert after 5 s; the farthest is {p} in {s}, {v}.",
+        k=strong(f"{far:,}"), n=f"{len(ends):,}", p=planner.replace("_", " "), s=scene, v=strong(f"{value:.1f} m"),
+    )  # fmt: skip
+
+
+def provenance(saved: SavedCaseSet, content: CaseSet, numbers: MetricTable) -> Text:
+    """Set, scenes, planners, and cases that the headline leaves out."""
+    of = numbers.values["fde_5s_expert"]
+    without = sum(x.value is None for scenes in of.values() for x in scenes.values())
+    licences = sorted({c.licence or "licence not stated" for c in content.cases})
+    return fill(
+        "{n} of {s} by {p}. Without a distance at 5 s: {w}. {set} {l}.",
+        n=count(len(content.cases), "case"), s=count(len({c.scene_id for c in content.cases}), "scene"), p=count(len(of), "planner"),
+        w=f"{without:,}", set=case_sets.provenance(saved), l=", ".join(licences[:3]) + (" and more" if len(licences) > 3 else ""),
+    )  # fmt: skip

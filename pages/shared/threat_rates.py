@@ -1,0 +1,100 @@
+"""NATR of each planner, its parts by category, group and threat, and differences between planners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from markupsafe import Markup
+
+from core.plots.threat_rates import natr_intervals, rate_intervals
+from core.threats import NatrReport, PlannerRates, ThreatRate
+from core.trajectories.measure import MetricTable
+from pages.shared import shell
+from pages.shared.markup import Text, chip, table
+from pages.shared.threat_text import figure, percent, planner, span
+
+LEVELS = {"supercategory": "Categories", "group": "Groups", "threat": "Threats"}
+BESIDE = ("ade_5s_expert", "rfs")
+"""Metrics that stand beside NATR."""
+
+
+def overview(report: NatrReport, numbers: MetricTable) -> None:
+    """All planners side by side, on the scenes that they share."""
+    shell.section(
+        "No Additional Threat Rate", "share of scenes without an added threat; broad bar: scenes without a verdict counted both ways"
+    )
+    st.altair_chart(natr_intervals(report, shell.dark()), width="stretch", key="natr")
+    rows = [_line(p, numbers) for p in sorted(report.shared, key=lambda p: -(p.overall.natr or 0.0))]
+    categories = [r.set.label for r in report.shared[0].level("supercategory")]
+    metrics = [m.label for m in numbers.metrics if m.key in BESIDE]
+    columns: list[Text] = ["Planner", "NATR", "n", "No verdict", *categories, *metrics]
+    shell.html(table(columns, rows, right=range(1, len(columns))))
+    shell.note(
+        "Categories: share of scenes with a threat of that kind, with the range if scenes of which it is not known are counted both ways; "
+        "a scene may count in several. A threat that nobody named leaves every category open. Metrics: mean over the planner's own cases."
+    )
+    differences(report)
+
+
+def _line(p: PlannerRates, numbers: MetricTable) -> Sequence[object]:
+    r = p.overall
+    natr = _small(figure(r), "" if r.natr_bootstrap is None else span(r.natr_bootstrap))
+    open_ = _small(f"{r.open:,}", f"{percent(r.open / r.n)}" if r.n else "")
+    parts = [_small(figure(c, natr=False), span(c.bounds) if c.open and c.rate is not None else "") for c in p.level("supercategory")]
+    return [planner(p.planner_id), natr, f"{r.n:,}", open_, *parts, *(_metric(numbers, k, p.planner_id) for k in BESIDE)]
+
+
+def _metric(numbers: MetricTable, key: str, name: str) -> Text:
+    found = next((s for s in numbers.summaries if s.metric == key and s.planner_id == name), None)
+    return "–" if found is None or found.mean is None else _small(f"{found.mean:.2f}", f"n = {found.n:,}")
+
+
+def _small(value: Text, basis: Text) -> Markup:
+    return Markup('{} <small class="od-quiet">{}</small>').format(value, basis)
+
+
+def differences(report: NatrReport) -> None:
+    """Each pair of planners on the scenes that both have."""
+    if not report.differences:
+        return
+    shell.section("Differences", "NATR of the first less that of the second, on their shared scenes, paired bootstrap over scenes, 95 %")
+    rows = []
+    for d in report.differences:
+        told = chip("clear", "info") if d.decided else chip("not clear")
+        points = "–" if d.value is None else f"{100 * d.value:+.1f} points".replace("-", "−")
+        boot = "–" if d.bootstrap is None else f"{100 * d.bootstrap.low:+.1f} to {100 * d.bootstrap.high:+.1f}".replace("-", "−")
+        bounds = "–" if d.bounds is None else f"{100 * d.bounds.low:+.1f} to {100 * d.bounds.high:+.1f}".replace("-", "−")
+        rows.append([f"{planner(d.first)} and {planner(d.second)}", points, boot, bounds, f"{d.n:,}", f"{d.left_out:,}", told])
+    columns = ["Planners", "Difference", "95 %", "If open scenes go either way", "Shared scenes", "Not shared", ""]
+    shell.html(table(columns, rows, right=(1, 2, 3, 4, 5)))
+
+
+def by_threat(report: NatrReport) -> None:
+    """The rates of one planner over a level of the taxonomy."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        names = [p.planner_id for p in report.planners]
+        name = st.selectbox("Planner", names, format_func=planner, key="threat_planner", bind="query-params", width=240)
+        level = st.segmented_control(
+            "Level", list(LEVELS), format_func=LEVELS.__getitem__, default="supercategory", required=True, key="level", bind="query-params"
+        )
+    p = next((p for p in report.planners if p.planner_id == name), report.planners[0])
+    rates = p.level(level or "supercategory")
+    seen = [r for r in rates if r.threats or level != "threat"]
+    shell.section(
+        f"{LEVELS[level or 'supercategory']} of {planner(p.planner_id)}", f"share of its {p.n:,} scenes with a threat of that kind"
+    )
+    if seen:
+        st.altair_chart(rate_intervals({r.set.label: r for r in seen}, shell.dark()), width="stretch", key=f"rates-{level}-{p.planner_id}")
+    if len(seen) < len(rates):
+        shell.note(f"{len(rates) - len(seen)} of {len(rates)} threats were found in no scene and are not drawn; the table lists them.")
+    if p.unnamed:
+        shell.note(f"In {p.unnamed:,} of {p.statuses['has_threat']:,} scenes with a threat nobody named it: there every kind is open.")
+    shell.html(
+        table(["", "Scenes with it", "Open", "n", "Rate", "Bounds", "Bootstrap", "Wilson"], [_rate(r) for r in rates], right=range(1, 8))
+    )
+
+
+def _rate(r: ThreatRate) -> Sequence[object]:
+    boot, wil = span(r.bootstrap, 1), span(r.wilson, 1)
+    return [r.set.label, f"{r.threats:,}", f"{r.open:,}", f"{r.n:,}", percent(r.rate, 1), span(r.bounds, 1), boot, wil]

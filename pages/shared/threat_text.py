@@ -1,0 +1,88 @@
+"""Sentences and figures of the page "Threat rates"."""
+
+from __future__ import annotations
+
+from core.operators.threats import SetVerdicts
+from core.threats import NatrReport, PlannerRates, Span, ThreatRate
+from pages.shared.markup import Text, count, fill, mark
+from pages.shared.threat_source import PEOPLE, POLICY_NAMES, RULE_NAMES, Source
+
+
+def planner(name: str) -> str:
+    """A planner as people write it."""
+    return name.replace("_", " ").strip() or "(no planner named)"
+
+
+def percent(value: float | None, digits: int = 0) -> str:
+    """A share."""
+    return "–" if value is None else f"{value:.{digits}%}"
+
+
+def span(x: Span | None, digits: int = 0) -> str:
+    """Two ends of shares."""
+    return "–" if x is None else f"{x.low:.{digits}%} to {x.high:.{digits}%}"
+
+
+def figure(r: ThreatRate, natr: bool = True) -> str:
+    """A rate, or its bounds where the policy gives no single number."""
+    value, bounds = (r.natr, r.natr_bounds) if natr else (r.rate, r.bounds)
+    return span(bounds) if value is None else percent(value)
+
+
+def headline(report: NatrReport) -> Text:
+    """Who is free of added threats how often, and whether that can be told apart."""
+    if len(report.planners) == 1:
+        p = report.planners[0]
+        return fill(
+            "{p} adds a threat in {r} of its scenes; {a} of {n} have no verdict.",
+            p=planner(p.planner_id), r=mark(figure(p.overall, natr=False)), a=f"{p.overall.open:,}", n=f"{p.n:,}",
+        )  # fmt: skip
+    if not report.common.scenes:
+        most = max(report.planners, key=lambda p: p.n)
+        return fill(
+            "The planners share no scene with a verdict; {p} is free of added threats in {r} of its own.",
+            p=planner(most.planner_id), r=mark(figure(most.overall)),
+        )  # fmt: skip
+    order = sorted(report.shared, key=_natr, reverse=True)
+    best, last = order[0], order[-1]
+    if _natr(best) == _natr(last):
+        return fill("All {n} are free of added threats in {r} of the scenes.", n=f"{len(order)} planners", r=mark(figure(best.overall)))
+    told = "; that is too few scenes to tell them apart" if not _decided(report, best, last) else ""
+    return fill(
+        "{p} is free of added threats in {x} of the scenes, {q} in {y}{told}.",
+        p=planner(best.planner_id), x=figure(best.overall), q=planner(last.planner_id), y=mark(figure(last.overall)), told=told,
+    )  # fmt: skip
+
+
+def _natr(p: PlannerRates) -> float:
+    """NATR for an order; the lower bound where the policy gives no single number."""
+    r = p.overall
+    return r.natr if r.natr is not None else r.natr_bounds.low if r.natr_bounds is not None else -1.0
+
+
+def _decided(report: NatrReport, a: PlannerRates, b: PlannerRates) -> bool:
+    """Whether the difference between two planners leaves out zero."""
+    names = {a.planner_id, b.planner_id}
+    found = next((d for d in report.differences if {d.first, d.second} == names), None)
+    if found is None:
+        return False
+    if found.value is None:
+        return found.bounds is not None and (found.bounds.low > 0 or found.bounds.high < 0)
+    return found.decided
+
+
+def provenance(source: Source, report: NatrReport, found: SetVerdicts) -> Text:
+    """n, intervals, where the verdicts come from, and everything that the numbers leave out."""
+    parts = [f"{count(len(found.verdicts), 'verdict')} on {found.cases:,} cases; {found.without:,} without one."]
+    if source.kind == PEOPLE:
+        rule = RULE_NAMES[source.rule].lower()
+        by = f"From {count(found.labels, 'label')} by {count(found.people, 'person', 'people')} ({rule}), "
+        parts.append(f"{by}{found.several:,} cases by two or more; {found.consensus:,} settled by a reviewer.")
+        if found.not_counting:
+            parts.append(f"{count(found.not_counting, 'person', 'people')} left out until somebody looks at what stands out.")
+    if found.flagged:
+        parts.append(f"{count(found.flagged, 'flagged case')} left out.")
+    if len(report.planners) > 1:
+        parts.append(report.common.text())
+    parts.append(f"Without a verdict: {POLICY_NAMES[source.policy].lower()}. Intervals 95 %, bootstrap over scenes.")
+    return " ".join(parts)
