@@ -1,0 +1,128 @@
+"""Puts trajectories of a source into the form of a case: axes, origin, padding, step, length. What was done is said, one note a thing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from core.errors import InputError
+from core.trajectories.case import Agents, Bools, Case, Floats, Trajectory
+from core.trajectories.checks import has_origin, zero_padding
+from core.trajectories.resample import cut, resample
+
+Axes = Literal["forward_left", "forward_right", "right_forward"]
+AXES: tuple[Axes, ...] = get_args(Axes)
+"""What x and y of a source are."""
+
+
+def checked_axes(axes: str) -> Axes:
+    """The axes by name.
+
+    Raises:
+        InputError: There are no such axes.
+    """
+    if axes not in AXES:
+        raise InputError(f'There are no axes "{axes}"; allowed: {", ".join(AXES)}.')
+    return axes
+
+
+def turned(points: Floats, axes: Axes) -> Floats:
+    """Points, shape (N, 2), as x forward and y left."""
+    if axes == "forward_left":
+        return points
+    x, y = points[:, 0], points[:, 1]
+    return np.stack([x, -y] if axes == "forward_right" else [y, -x], axis=1)
+
+
+def turned_yaw(yaw: Floats | None, axes: Axes) -> Floats | None:
+    """Headings, counter-clockwise from forward. In the source they count from x towards y."""
+    if yaw is None or axes == "forward_left":
+        return yaw
+    return -yaw if axes == "forward_right" else yaw - np.pi / 2
+
+
+def axes_remark(axes: Axes) -> str:
+    """What was done to the axes, "" if nothing."""
+    return {
+        "forward_left": "",
+        "forward_right": "y was turned from right to left",
+        "right_forward": "x right, y forward was turned to x forward, y left",
+    }[axes]
+
+
+def held(points: Floats, valid: Bools) -> Floats:
+    """Points that are finite everywhere: the last valid one (or the origin) where there is none."""
+    last = np.maximum.accumulate(np.where(valid, np.arange(1, len(points) + 1), 0)) if len(points) else np.zeros(0, dtype=int)
+    padded = np.vstack([np.zeros((1, 2)), points])
+    result: Floats = padded[last]
+    return result
+
+
+def clean(
+    points: Any,
+    dt_s: float,
+    speed_mps: float,
+    *,
+    name: str,
+    valid: Any = None,
+    yaw: Any = None,
+    axes: Axes = "forward_left",
+    origin: bool = True,
+) -> tuple[Trajectory, tuple[str, ...]]:
+    """A trajectory from rows of a source, and what was done to it.
+
+    Args:
+        points: Shape (T, 2); rows that are not finite are states that are not valid.
+        dt_s: Step.
+        speed_mps: At t = 0; tells whether the first row is the origin.
+        name: Of the trajectory, for the notes.
+        valid: Shape (T,).
+        yaw: Shape (T,).
+        axes: Of points and headings.
+        origin: Whether the first row may be the origin at t = 0, because nothing says its time.
+    """
+    p = turned(np.asarray(points, dtype=np.float64).reshape(-1, 2), axes)
+    ok: Bools = np.isfinite(p[:, 0]) & np.isfinite(p[:, 1])
+    notes = []
+    if (~ok).any():
+        notes.append(f"{int((~ok).sum())} states of the {name} have no position and are not valid")
+    if valid is not None:
+        ok = ok & np.asarray(valid, dtype=np.bool_)
+    turn = turned_yaw(None if yaw is None else np.asarray(yaw, dtype=np.float64), axes)
+    if turn is not None and not np.isfinite(turn).all():
+        turn = None
+        notes.append(f"headings of the {name} are not all there and were left out")
+    if origin and len(p) and ok[0] and has_origin(p, speed_mps, dt_s):
+        p, ok, turn = p[1:], ok[1:], None if turn is None else turn[1:]
+        notes.append(f"the {name} began with the origin at t = 0, which was taken away ({len(p) + 1} to {len(p)} points)")
+    zeros = zero_padding(np.where(ok[:, None], p, 1.0)) if len(p) else ok
+    if zeros.any():
+        ok = ok & ~zeros
+        notes.append(f"{int(zeros.sum())} states of the {name} were padded with zeros and are not valid")
+    return Trajectory(held(p, ok), ok, turn), tuple(notes)
+
+
+def onto(trajectory: Trajectory, dt_s: float, step_s: float, name: str) -> tuple[Trajectory, str]:
+    """A trajectory at the step of its case, and how it was changed ("" if it was not)."""
+    if abs(dt_s - step_s) <= 1e-6 * step_s:
+        return trajectory, ""
+    made = resample(trajectory, dt_s, step_s)
+    return made, f"{name}: step {dt_s:g} s to {step_s:g} s, linear with the origin put before the first state"
+
+
+def fitted(case: Case) -> tuple[Case, tuple[str, ...]]:
+    """The case with expert and planner of one length: the longer one is cut, and so is everything that reaches farther than they do."""
+    n = min(len(case.expert), len(case.planner))
+    notes = []
+    for name, t in (("expert", case.expert), ("planner", case.planner)):
+        if len(t) > n:
+            notes.append(f"the {name} covers {len(t) * case.dt_s:g} s and was cut to the {n * case.dt_s:g} s that both cover")
+    if not notes:
+        return case, ()
+    agents = case.agents
+    if agents is not None:
+        items = tuple(a if a.future is None else replace(a, future=cut(a.future, n)) for a in agents.items)
+        agents = Agents(items, agents.coverage)
+    return replace(case, expert=cut(case.expert, n), planner=cut(case.planner, n), agents=agents), tuple(notes)
