@@ -191,12 +191,12 @@ def numbers(value: Any, axes: int) -> Floats | None:
     """An array of finite numbers or nulls (NaN) of shape (N,) or (N, 2); None if the value is none."""
     if not isinstance(value, list):
         return None
-    rows = value if axes == 2 else [[v] for v in value]
+    rows = [[None, None] if v is None else v for v in value] if axes == 2 else [[v] for v in value]
     out = []
     for row in rows:
-        if not isinstance(row, list) or len(row) < axes:
+        if not isinstance(row, list) or len(row) != axes:
             return None
-        for v in row[:axes]:
+        for v in row:
             if v is None:
                 out.append(np.nan)
             elif isinstance(v, bool) or not isinstance(v, int | float) or not abs(v) <= 1e6:

@@ -1,0 +1,235 @@
+"""Cases from JSON objects that keep the format of cases, or nearly: what can be mended without guessing is mended and said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import InputError, Problem
+from core.trajectories.case import SCHEMA_VERSION, Agents, Camera, Case, Floats, Layer, Trajectory
+from core.trajectories.document import case_from_json, trajectory_json
+from core.trajectories.importers.clean import Axes, clean, turned, turned_yaw
+from core.trajectories.importers.collect import Collector
+from core.trajectories.importers.scene_planners import numbers
+from core.trajectories.resample import cut, resample
+
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
+MOVING_MPS = 2.0
+
+
+def take_documents(out: Collector, entries: Iterable[tuple[str, Any, Problem | None]], folder: Path, axes: Axes = "forward_left") -> None:
+    """Takes the case of every entry that is one.
+
+    Args:
+        out: Where the cases go.
+        entries: Where each stands, its JSON value, and what was wrong with it already.
+        folder: In which the images are.
+        axes: Of everything spatial.
+    """
+    for where, value, problem in entries:
+        if problem is not None or not isinstance(value, Mapping):
+            got = "" if problem is None else f"; got {problem.got}"
+            out.reject(where, "", f"expected {problem.allowed if problem else 'a JSON object'}{got}")
+            continue
+        mended, notes, changed = mend(value)
+        try:
+            case = case_from_json(mended)
+        except InputError as e:
+            name = value.get("case_id")
+            out.reject(where, _printable(name), *(f"{p.column}: got {p.got}; allowed: {p.allowed}" for p in e.problems))
+            continue
+        case, more = _with_images(turned_case(case, axes), folder, out)
+        out.take(case, where, (*notes, *more), changed)
+
+
+def _printable(name: Any) -> str:
+    return "".join(c for c in name if c.isprintable())[:200] if isinstance(name, str) else ""
+
+
+def mend(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...], str]:
+    """The object as the format has it, notes on what was mended, and what was resampled; what cannot be mended stays for the schema."""
+    data = dict(value)
+    notes: list[str] = []
+    changes: list[str] = []
+    if "schema_version" not in data:
+        data["schema_version"] = SCHEMA_VERSION
+        notes.append(f"no schema_version is stated; {SCHEMA_VERSION} was taken")
+    ego, masks = data.get("ego"), data.get("valid")
+    dt, speed = _within(data.get("dt_s"), 60), _within(ego.get("speed_mps") if isinstance(ego, Mapping) else None, 200)
+    raw = {k: _trajectory(data.get(k), masks.get(k) if isinstance(masks, Mapping) else None) for k in ("expert", "planner")}
+    if not dt or speed is None:
+        return data, tuple(notes), ""
+    found: dict[str, Trajectory] = {}
+    for name, rows in raw.items():
+        if rows is None:
+            return data, tuple(notes), ""
+        found[name], said = clean(rows[0], dt, speed, name=name, valid=rows[1], yaw=rows[2])
+        notes += said
+    steps = len(found["expert"])
+    found["planner"], change = fit_step(found["planner"], steps, dt, speed, "planner", sure=True)
+    changes += [change] if change else []
+    n = min(len(t) for t in found.values())
+    for name, t in found.items():
+        if len(t) > n:
+            notes.append(f"the {name} has {len(t)} points and was cut to the {n} that both have")
+        data[name] = _json(cut(t, n))
+    if isinstance(masks, Mapping):
+        data["valid"] = {k: v for k, v in masks.items() if k not in found}
+    if steps != n or n != len(_points(value.get("expert")) or ()):
+        data.pop("horizon_s", None)
+    if isinstance(refs := data.get("rater_refs"), list):
+        data["rater_refs"] = [_rated(r, steps, dt, speed, notes, changes, k) for k, r in enumerate(refs, 1)]
+    return data, tuple(dict.fromkeys(notes)), "; ".join(dict.fromkeys(changes))
+
+
+def _within(value: Any, most: float) -> float | None:
+    """The number, None if it is none between 0 and the greatest."""
+    ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
+    return float(value) if ok else None
+
+
+def _points(value: Any) -> Any:
+    return value.get("points") if isinstance(value, Mapping) else value
+
+
+def _trajectory(value: Any, mask: Any) -> tuple[Floats, Any, Any] | None:
+    """Points with NaN for null, mask and headings of a JSON trajectory; None if the schema has to say what is wrong."""
+    points = numbers(_points(value), 2)
+    own = value if isinstance(value, Mapping) else {}
+    if points is None or not len(points) or set(own) - {"points", "valid", "yaw"} or ("valid" in own and mask is not None):
+        return None
+    valid = own.get("valid", mask)
+    yaw = numbers(own["yaw"], 1) if own.get("yaw") is not None else None
+    if valid is not None and (not isinstance(valid, list) or len(valid) != len(points) or not all(isinstance(v, bool) for v in valid)):
+        return None
+    if own.get("yaw") is not None and (yaw is None or len(yaw) != len(points)):
+        return None
+    return points, valid, yaw
+
+
+def _json(t: Trajectory) -> Any:
+    return trajectory_json(t.points.tolist(), t.valid.tolist(), None if t.yaw is None else t.yaw.tolist())
+
+
+def fit_step(t: Trajectory, steps: int, dt_s: float, speed_mps: float, name: str, *, sure: bool = False) -> tuple[Trajectory, str]:
+    """A trajectory with too few points for its step, at the step of the case if it covers the same time with a longer one.
+
+    Ten points beside twenty are either half the time or half the rate. The speed at t = 0 decides; of a vehicle that (nearly) stands
+    nothing can be told.
+
+    Args:
+        t: The trajectory.
+        steps: Points of the expert.
+        dt_s: Step of the case.
+        speed_mps: At t = 0.
+        name: For the note.
+        sure: Leave it as it is where the speed cannot decide.
+    """
+    if not 0 < len(t) < steps or steps % len(t):
+        return t, ""
+    factor = steps // len(t)
+    if speed_mps >= MOVING_MPS and t.valid[0]:
+        ratio = float(np.hypot(*t.points[0])) / (speed_mps * dt_s)
+        longer = abs(np.log(max(ratio, 1e-3) / factor)) < abs(np.log(max(ratio, 1e-3)))
+    else:
+        longer = not sure
+    if not longer:
+        return t, ""
+    return resample(t, dt_s * factor, dt_s), f"{name}: {len(t)} points were read as steps of {dt_s * factor:g} s and brought to {dt_s:g} s"
+
+
+def _rated(value: Any, steps: int, dt_s: float, speed: float, notes: list[str], changes: list[str], number: int) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    found = _trajectory(value.get("points"), None)
+    if found is None:
+        return value
+    name = f"rated trajectory {number}"
+    t, said = clean(found[0], dt_s, speed, name=name, valid=found[1], yaw=found[2])
+    t, change = fit_step(t, steps, dt_s, speed, name)
+    notes += said
+    changes += [change] if change else []
+    if len(t) > steps:
+        notes.append(f"{name} has {len(t)} points and was cut to {steps}")
+    return {**value, "points": _json(cut(t, steps))}
+
+
+def turned_case(case: Case, axes: Axes) -> Case:
+    """The case with everything spatial as x forward and y left."""
+    if axes == "forward_left":
+        return case
+
+    def path(t: Trajectory) -> Trajectory:
+        return Trajectory(turned(t.points, axes), t.valid, turned_yaw(t.yaw, axes))
+
+    def layer(found: Layer | None) -> Layer | None:
+        return None if found is None else replace(found, items=tuple(replace(s, points=turned(s.points, axes)) for s in found.items))
+
+    agents = case.agents
+    if agents is not None:
+        items = []
+        for a in agents.items:
+            x, y = turned(np.array([[a.x, a.y]]), axes)[0]
+            v = None if a.velocity is None else turned(np.array([a.velocity]), axes)[0]
+            yaw = turned_yaw(np.array([a.yaw]), axes)
+            items.append(
+                replace(
+                    a,
+                    x=float(x),
+                    y=float(y),
+                    yaw=a.yaw if yaw is None else float(yaw[0]),
+                    velocity=None if v is None else (float(v[0]), float(v[1])),
+                    future=None if a.future is None else path(a.future),
+                )
+            )
+        agents = Agents(tuple(items), agents.coverage)
+    return replace(
+        case,
+        expert=path(case.expert),
+        planner=path(case.planner),
+        history=None if case.history is None else path(case.history),
+        rated=tuple(replace(r, trajectory=path(r.trajectory)) for r in case.rated),
+        cameras=tuple(_turned_camera(c, axes) for c in case.cameras),
+        agents=agents,
+        map=layer(case.map),
+        static_objects=layer(case.static_objects),
+        signals=layer(case.signals),
+    )
+
+
+def _turned_camera(camera: Camera, axes: Axes) -> Camera:
+    """The camera in the turned frame; where y pointed to the right, z points up or down, whichever keeps the rotation one."""
+    if camera.extrinsics is None:
+        return camera
+    motion = np.eye(4)
+    if axes == "right_forward":
+        motion[:2, :2] = [[0, 1], [-1, 0]]
+    else:
+        motion[1, 1] = -1
+        motion[2, 2] = -1 if np.linalg.det(camera.extrinsics[:3, :3]) > 0 else 1
+    return replace(camera, extrinsics=motion @ camera.extrinsics)
+
+
+def _with_images(case: Case, folder: Path, out: Collector) -> tuple[Case, tuple[str, ...]]:
+    """The case with its images handed on, and notes on those that are not there or are none."""
+    notes, kept, absent = [], [], 0
+    root = folder.resolve()
+    for camera in case.cameras:
+        odd = [f.path for f in camera.frames if not f.path.lower().endswith(SUFFIXES)]
+        if odd:
+            notes.append(f"the camera {camera.name} was left out: its images are not {', '.join(SUFFIXES)}")
+            continue
+        kept.append(camera)
+        for frame in camera.frames:
+            file = (root / frame.path).resolve()
+            if file.is_file() and file.is_relative_to(root):
+                out.images[frame.path] = file
+            else:
+                absent += 1
+    if absent:
+        notes.append(f"{absent} images that it names are not there")
+    return replace(case, cameras=tuple(kept)), tuple(notes)
