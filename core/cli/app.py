@@ -20,6 +20,7 @@ from core.cli.benchmark import compare
 from core.cli.campaign import campaign
 from core.cli.cases import cases
 from core.cli.evaluate import evaluate, judge
+from core.cli.labels import labels
 from core.cli.natr import natr
 from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
@@ -44,6 +45,7 @@ app.command()(o.reads_table(ranks(acquire), optional=True))
 app.command()(natr)
 app.add_typer(campaign, name="campaign")
 app.add_typer(cases, name="cases")
+app.add_typer(labels, name="labels")
 app.add_typer(footage, name="footage")
 
 

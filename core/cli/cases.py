@@ -36,7 +36,7 @@ def import_(
     as_json: o.AsJson = False,
 ) -> None:
     """Imports cases, and says what became of every one."""
-    options = o.pairs(option, "--option")
+    options: dict[str, Any] = {k: _seconds(k, v) if k.endswith("_s") else v for k, v in o.pairs(option, "--option").items()}
     if out is not None:
         imported, _ = operators.read_cases_of(source, format_ or None, **options)
         written = write_case_set(out, name or source.stem, imported)
@@ -90,7 +90,8 @@ def metrics(source: Source, as_json: o.AsJson = False) -> None:
     for planner, rows in groupby(found.summaries, key=lambda s: s.planner_id):
         say(f"{planner}:")
         for m in rows:
-            value = "not known" if m.mean is None else f"{m.mean:.3f}, 95 % interval {m.low:.3f} to {m.high:.3f}, n = {m.n:,}"
+            span = "not known" if m.low is None or m.high is None else f"{m.low:.3f} to {m.high:.3f}"
+            value = "not known" if m.mean is None else f"{m.mean:.3f}, 95 % interval {span}, n = {m.n:,}"
             left = f"; {m.unknown:,} without: {' '.join(f'{why} ({n:,})' for why, n in m.reasons.items())}" if m.unknown else ""
             say(f"  {label[m.metric]}: {value}{left}")
 
@@ -124,6 +125,13 @@ def print_import(report: ImportReport, where: str) -> None:
         say(f"  {n:,} × {note}")
     for x in [x for x in report.outcomes if x.fate == "rejected"][:10]:
         say(f"  rejected: {x.where}{f' ({x.case_id})' if x.case_id else ''}: {' '.join(x.notes)}")
+
+
+def _seconds(key: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f'--option {key}: got "{text}"; allowed: a number of seconds, such as 0.25.') from None
 
 
 def _json(data: Any) -> None:

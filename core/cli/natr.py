@@ -39,9 +39,8 @@ def natr(
     if as_json:
         sys.stdout.write(json.dumps(operators.rates_json(report), ensure_ascii=False, allow_nan=False) + "\n")
         return
-    say(
-        f"Scenes without a verdict: {chosen.replace('_', ' ')}. Intervals are 95 %, the bootstrap one over scenes with {report.repeats:,} resamples."
-    )
+    say(f"Scenes without a verdict: {chosen.replace('_', ' ')}.")
+    say(f"Intervals are 95 %, the bootstrap one over scenes with {report.repeats:,} resamples.")
     say(report.common.text())
     for p in report.planners:
         say(f"{p.planner_id}: NATR {_line(p.overall)}")
@@ -53,7 +52,8 @@ def natr(
 
 def _line(r: ThreatRate) -> str:
     value = "not one number" if r.natr is None else f"{r.natr:.3f}"
-    return f"{value}, bounds {_span(r.natr_bounds)}, bootstrap {_span(r.natr_bootstrap)}, Wilson {_span(r.natr_wilson)}, n = {r.n:,}, open {r.open:,}"
+    spans = f"bounds {_span(r.natr_bounds)}, bootstrap {_span(r.natr_bootstrap)}, Wilson {_span(r.natr_wilson)}"
+    return f"{value}, {spans}, n = {r.n:,}, open {r.open:,}"
 
 
 def _span(s: Span | None) -> str:
