@@ -73,13 +73,13 @@ class Collector:
         return Imported(self.cases, images, ImportReport(self.source, self.format, tuple(self.outcomes), tuple(self.remarks)))
 
 
-def same_length(a: Trajectory, b: Trajectory) -> tuple[Trajectory, Trajectory, tuple[str, ...]]:
-    """Two trajectories cut to the shorter one, and a note if one was cut."""
-    n = min(len(a), len(b))
-    if len(a) == len(b):
-        return a, b, ()
-    longer, what = (len(a), "expert") if len(a) > n else (len(b), "planner")
-    return cut(a, n), cut(b, n), (f"the {what} has {longer} points, the other {n}: compared over the first {n}",)
+def same_length(expert: Trajectory, planner: Trajectory) -> tuple[Trajectory, Trajectory, tuple[str, ...]]:
+    """Expert and planner cut to the shorter one, and a note if one was cut."""
+    n = min(len(expert), len(planner))
+    if len(expert) == len(planner):
+        return expert, planner, ()
+    note = f"the expert has {len(expert)} points, the planner {len(planner)}: compared over the first {n}"
+    return cut(expert, n), cut(planner, n), (note,)
 
 
 def name_part(text: str) -> str:
