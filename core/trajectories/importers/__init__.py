@@ -17,6 +17,7 @@ from typing import Any
 
 from core.errors import InputError, Problem
 from core.trajectories.checks import checked
+from core.trajectories.importers.clean import number_option
 from core.trajectories.report import Imported
 from core.trajectories.resample import resampled
 
@@ -50,18 +51,23 @@ COMMON = {
 }
 """Options that every format takes."""
 
-_SCENES = {
+_PLANNERS = {
     "planners": "Baselines to take as planners, separated by commas (constant_velocity, constant_acceleration, lateral_ramp, faster, "
     "late_braking); all five by default, none where a file of a planner is given.",
-    "planner_file": "CSV, JSON or JSON Lines with the trajectories of one or more planners by scene.",
 }
+_SCENES = {
+    **_PLANNERS,
+    "planner_file": "CSV, JSON or JSON Lines with the trajectories of one or more planners by scene.",
+    "planner_axes": "What x and y are in that file: forward_left, forward_right or right_forward.",
+}
+_MORE = "Baselines to add to the planners of the file, separated by commas; none by default."
 _AXES = {"axes": "What x and y are: forward_left (default), forward_right or right_forward."}
 
 _ALL = (
     Importer(
         "jsonl",
         "Cases (JSON Lines)",
-        "One case a line in Oddyssey's own format, with its images beside it.",
+        "One case a line in Oddyssey's own format, with its images beside it; a file, or a folder with cases.jsonl.",
         "jsonl",
         _AXES,
         "files that Oddyssey wrote and hand-built files",
@@ -72,7 +78,7 @@ _ALL = (
         "Points (CSV)",
         "One point a row: scene_id, planner (or expert, history, rated), t or k, x, y.",
         "csv_rows",
-        {"dt_s": "Step in seconds where the file counts steps instead of time.", **_AXES, **_SCENES},
+        {"dt_s": "Step in seconds where the file counts steps instead of time.", **_AXES, **_SCENES, "planners": _MORE},
     ),
     Importer(
         "nuscenes",
@@ -87,18 +93,18 @@ _ALL = (
         "Argoverse 2 motion forecasting",
         "A scenario Parquet file with its map, or a folder of them.",
         "argoverse2",
-        {"horizon_s": "Seconds to keep of the future, 5 by default.", **_SCENES},
+        {"horizon_s": "Seconds to keep of the 6 s of future, 5 by default.", **_SCENES},
         "real files",
     ),
     Importer(
         "wod_e2e",
         "Waymo Open Dataset end-to-end (TFRecord)",
-        "Frames of the end-to-end driving data set, with a planner's trajectories.",
+        "Frames of the end-to-end driving data set, with a planner's submission or baselines.",
         "wod_e2e",
         {
-            "submission": "Submission file or folder of a planner; frames without a prediction serve as history only.",
-            "planner": "Name of the planner, if not the method's name in the submission.",
-            "planners": _SCENES["planners"],
+            "submission": "Submission file or folder of a planner.",
+            "planner": "Name of the planner, if not the one in the submission.",
+            **_PLANNERS,
             "only_rated": "Take only frames with trajectories that people scored.",
             "limit": "Take at most that many frames.",
         },
@@ -106,12 +112,12 @@ _ALL = (
     Importer(
         "wod_submission",
         "Waymo Open Dataset end-to-end (submission)",
-        "Predictions of a planner, with the frames or the cases that say what was driven.",
+        "Predictions of a planner; the frames, or a set of cases that has the scenes, go with it.",
         "wod_submission",
         {
-            "frames": "TFRecord file, or a folder of them, with the frames.",
-            "cases": "Instead of frames: folder or file of cases whose scenes are named as the frames.",
-            "planner": "Name of the planner, if not the method's name in the submission.",
+            "frames": "TFRecord file or folder of WOD-E2E.",
+            "cases": "Instead of it, a set of cases with the same scenes.",
+            "planner": "Name of the planner, if not the one in the submission.",
         },
     ),
     Importer(
@@ -120,9 +126,9 @@ _ALL = (
         "A submission of NAVSIM; arrays and trajectories only, everything else in a pickle is refused.",
         "navsim",
         {
-            "expert": "Pickle of the same layout with what was driven, for example that of NAVSIM's HumanAgent.",
-            "cases": "Instead of it: folder or file of cases whose scenes are named as the tokens.",
-            "planner": "Name of the planner, if not the team's name in the file.",
+            "expert": "Pickle with the trajectories that were driven.",
+            "cases": "Instead of it, a set of cases with the same scenes.",
+            "planner": "Name of the planner, if not the one in the file.",
         },
     ),
     Importer(
@@ -131,12 +137,12 @@ _ALL = (
         "A scenario with lanelets and obstacles, or a folder of them.",
         "commonroad",
         {
-            "expert_obstacle": 'Id of the moving obstacle that plays the ego vehicle, or "all".',
-            "expert": "Instead of it: a solution file that counts as the expert's.",
-            "solution": "Solution file of the planner, together with expert.",
-            "planner": "Name of the planner of the solution, if not the name of its file.",
-            "planners": _SCENES["planners"],
-            "horizon_s": "Seconds to keep, 5 by default.",
+            "expert_obstacle": "Id of the moving obstacle that plays the ego vehicle; all for every one that is long enough.",
+            "expert": "Solution file with what was driven.",
+            "solution": "Solution file of a planner.",
+            "planner": "Name of the planner.",
+            **_PLANNERS,
+            "horizon_s": "Seconds to keep of the future, 5 by default.",
         },
     ),
 )
@@ -150,7 +156,7 @@ def detect(path: Path) -> str | None:
     return next((i.name for i in _ALL if _module(i).looks_like(path)), None)
 
 
-def import_source(path: Path, format: str, *, step_s: float | None = None, licence: str = "", **options: Any) -> Imported:
+def import_source(path: Path, format: str, *, step_s: float | str | None = None, licence: str = "", **options: Any) -> Imported:
     """Reads, checks and flags the cases of a source.
 
     Args:
@@ -171,13 +177,12 @@ def import_source(path: Path, format: str, *, step_s: float | None = None, licen
     wrong = [p for p in wrong if p.column not in importer.options]
     if wrong:
         raise InputError(f'The format "{format}" has no such option.', wrong)
-    if step_s is not None and not 0.01 <= step_s <= 5:
-        raise InputError(f"The step {step_s:g} s cannot be used; allowed: 0.01 to 5 seconds.")
+    step = None if step_s in (None, "") else number_option("step_s", step_s, 0.01, 5)
     imported: Imported = _module(importer).read(path, **given)
     if licence:
         imported = replace(imported, cases=[c if c.licence else replace(c, licence=licence) for c in imported.cases])
-    if step_s is not None:
-        imported = resampled(imported, step_s)
+    if step is not None:
+        imported = resampled(imported, step)
     return checked(imported)
 
 

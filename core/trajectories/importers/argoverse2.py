@@ -18,6 +18,7 @@ from core.errors import InputError
 from core.trajectories.baselines import VELOCITY
 from core.trajectories.case import Agent, Agents, Case, Coverage, Ego, Floats, Layer, Shape, Trajectory
 from core.trajectories.importers.argoverse2_map import MapError, map_layer
+from core.trajectories.importers.clean import number_option
 from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.scene_planners import PlannerSide
 from core.trajectories.report import Imported
@@ -101,7 +102,7 @@ def _names(file: Path) -> list[str]:
 def read(
     path: Path,
     *,
-    horizon_s: float = HORIZON_S,
+    horizon_s: float | str = HORIZON_S,
     planners: str | Sequence[str] | None = None,
     planner_file: Path | str | None = None,
     planner_axes: str = "forward_left",
@@ -118,9 +119,7 @@ def read(
     Raises:
         InputError: There is no scenario, or the options cannot be used.
     """
-    steps = round(float(horizon_s) / STEP_S)
-    if not 1 <= steps <= STEPS - NOW - 1:
-        raise InputError(f"A horizon of {horizon_s} s cannot be used; a scenario has 0.1 to 6 seconds of future.")
+    steps = round(number_option("horizon_s", horizon_s, STEP_S, (STEPS - NOW - 1) * STEP_S) / STEP_S)
     files = _found(path) if path.is_dir() else [path]
     if not files:
         raise InputError(f'The folder "{path.name}" holds no scenario (a file "scenario_….parquet").')

@@ -28,6 +28,21 @@ def checked_axes(axes: str) -> Axes:
     return axes
 
 
+def number_option(name: str, value: Any, low: float, high: float) -> float:
+    """The number of an option, which may come as text.
+
+    Raises:
+        InputError: It is none, or not within the limits.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not low <= number <= high:
+        raise InputError(f'The option {name} is "{value}"; allowed: a number from {low:g} to {high:g}.')
+    return number
+
+
 def turned(points: Floats, axes: Axes) -> Floats:
     """Points, shape (N, 2), as x forward and y left."""
     if axes == "forward_left":

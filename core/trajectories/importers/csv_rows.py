@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from core.trajectories.case import Case, Command, Ego, RatedTrajectory, Trajectory
-from core.trajectories.importers.clean import Axes, axes_remark, checked_axes, clean, held, onto, turned, turned_yaw
+from core.trajectories.importers.clean import Axes, axes_remark, checked_axes, clean, held, number_option, onto, turned, turned_yaw
 from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.points_table import Rows, Table, Timed, columns_of, placed, read_table, records, timed
 from core.trajectories.importers.scene_planners import PlannerSide, Supplied
@@ -47,10 +47,11 @@ def looks_like(path: Path) -> bool:
 def read(
     path: Path,
     *,
-    dt_s: float | None = None,
+    dt_s: float | str | None = None,
     axes: str = "forward_left",
     planners: str | Sequence[str] | None = None,
     planner_file: Path | str | None = None,
+    planner_axes: str = "forward_left",
 ) -> Imported:
     """The cases of a file.
 
@@ -60,13 +61,15 @@ def read(
         axes: What x and y are.
         planners: Baselines to add to the planners of the file; none by default.
         planner_file: Further trajectories of planners.
+        planner_axes: What x and y are in that file.
 
     Raises:
         InputError: The file cannot be read, or columns are missing.
     """
     turn = checked_axes(axes)
     table = read_table(path)
-    side = PlannerSide.of(planners or (), planner_file)
+    step = None if dt_s is None else number_option("dt_s", dt_s, 0.01, 60)
+    side = PlannerSide.of(planners or (), planner_file, planner_axes)
     out = Collector(path.name, "csv")
     out.remarks += [r for r in (axes_remark(turn),) if r]
     if table.unknown:
@@ -74,7 +77,7 @@ def read(
     for number, why in table.loose:
         out.reject(f"row {number}", "", why)
     for scene_id, tracks in table.tracks.items():
-        _scene(out, table, side, scene_id, tracks, turn, dt_s)
+        _scene(out, table, side, scene_id, tracks, turn, step)
     side.finish(out)
     return out.result()
 
@@ -99,8 +102,7 @@ def _scene(out: Collector, table: Table, side: PlannerSide, scene_id: str, track
             out.reject(f"row {r.first}", f"{scene_id}:{who}", found)
             bad += 1
         else:
-            found = replace(found, points=turned(found.points, axes), yaw=turned_yaw(found.yaw, axes))
-            entries.append(Supplied(f"row {r.first}", who, found))
+            entries.append(Supplied(f"row {r.first}", who, found, axes=axes))
     side.supplied.setdefault(scene_id, [])[:0] = entries
     if bad and not side.supplied[scene_id] and not side.baselines:
         side.supplied.pop(scene_id)

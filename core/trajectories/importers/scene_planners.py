@@ -28,12 +28,14 @@ class Supplied:
         planner: Who.
         rows: Its rows; the step is 0 if the file does not say, then it is that of the scene.
         knows_time: Whether the file says the time of the first row; if not, that is the origin or one step after t = 0.
+        axes: Of its rows.
     """
 
     where: str
     planner: str
     rows: Timed
     knows_time: bool = True
+    axes: Axes = "forward_left"
 
 
 @dataclass
@@ -42,7 +44,7 @@ class PlannerSide:
 
     Attributes:
         baselines: Simple planners to compute.
-        axes: Of the supplied trajectories.
+        axes: Of the file of the planners.
         supplied: By scene.
         broken: Entries of the file that cannot be used: where and why.
     """
@@ -103,7 +105,7 @@ class PlannerSide:
             name="planner",
             valid=rows.valid,
             yaw=rows.yaw,
-            axes=self.axes,
+            axes=entry.axes,
             origin=not entry.knows_time,
         )
         t, changed = onto(t, dt, scene.dt_s, "planner")
@@ -162,7 +164,7 @@ def _read_csv(side: PlannerSide, path: Path) -> None:
             if isinstance(found, str):
                 side.broken.append((where, f"{scene}, {planner}: {found}"))
             else:
-                side.supplied.setdefault(scene, []).append(Supplied(where, planner, found))
+                side.supplied.setdefault(scene, []).append(Supplied(where, planner, found, axes=side.axes))
 
 
 def _entry(side: PlannerSide, value: Any, where: str, planner: str, problem: str | None = None) -> None:
@@ -184,7 +186,7 @@ def _entry(side: PlannerSide, value: Any, where: str, planner: str, problem: str
         side.broken.append((where, "; ".join(wrong)))
         return
     rows = Timed(0.0, float(dt or 0), points, np.ones(len(points), dtype=np.bool_), yaw, ())
-    side.supplied.setdefault(str(scene), []).append(Supplied(where, str(who), rows, knows_time=False))
+    side.supplied.setdefault(str(scene), []).append(Supplied(where, str(who), rows, False, side.axes))
 
 
 def numbers(value: Any, axes: int) -> Floats | None:
