@@ -9,8 +9,9 @@ from typing import Any
 
 from core.labels.consensus import decisions, main_labels
 from core.labels.pool import Entry
+from core.labels.raters import RaterAgreement, rater_agreement
 from core.operators.labelling import entries_for, left_out
-from core.operators.labelling_results import counts_for, people_of
+from core.operators.labelling_results import agreement, codes, counts_for, people_of
 from core.operators.labelling_results import verdicts as label_verdicts
 from core.storage import Store
 from core.threats.binned import BINS, BinnedRate, Scale, binned_rates
@@ -168,6 +169,17 @@ def threats_by_metric(
 ) -> tuple[BinnedRate, ...]:
     """Share of scenes with a threat by bins of a metric, all planners in the same bins."""
     return binned_rates(table.of(metric), found.statuses, scale, bins)
+
+
+def agreement_of_groups(store: Store, set_id: str) -> dict[str, RaterAgreement]:
+    """How far people agree within the project and outside it, over the labels that count; groups of one person say nothing."""
+    answers, names = agreement(store, set_id).answers, codes(store, set_id)
+    inside = {names[a.id] for a in store.labels.annotators() if a.researcher}
+    groups = {
+        "Members of the project": {p: of for p, of in answers.items() if p in inside},
+        "Others": {p: of for p, of in answers.items() if p not in inside},
+    }
+    return {name: rater_agreement(of) for name, of in groups.items() if len(of) > 1}
 
 
 def threat_overlap(found: SetVerdicts) -> ThreatOverlap:
