@@ -87,7 +87,7 @@ def metrics(source: Source, as_json: o.AsJson = False) -> None:
         return
     say(found.common.text())
     label = {m.key: f"{m.label}{f', {m.unit}' if m.unit else ''}" for m in found.metrics}
-    for planner, rows in groupby(found.summaries, key=lambda s: s.planner_id):
+    for planner, rows in groupby(sorted(found.summaries, key=lambda s: s.planner_id), key=lambda s: s.planner_id):
         say(f"{planner}:")
         for m in rows:
             span = "not known" if m.low is None or m.high is None else f"{m.low:.3f} to {m.high:.3f}"
