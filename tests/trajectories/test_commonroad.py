@@ -329,3 +329,18 @@ def test_a_scenario_is_recognised(source, tmp_path):
     assert not looks_like(w.write(tmp_path / "s.xml", cr.solution(EGO)))
     assert not looks_like(w.write(tmp_path / "s.txt", cr.scenario()))
     assert not looks_like(tmp_path / "none.xml")
+
+
+def test_planners_may_come_from_a_file_in_the_frame_of_the_ego_vehicle(source, tmp_path):
+    rows = "".join(f"DEU_Made-1_1_T-1:30,mine,{0.5 * k},{6 * k},0\n" for k in range(1, 11))
+    table = w.write(tmp_path / "mine.csv", ("scene_id,planner,t,x,y\n" + rows).encode())
+    found = import_source(source(), "commonroad", expert_obstacle=30, planner_file=table)
+    (case,) = found.cases
+    assert case.case_id == "DEU_Made-1_1_T-1:30:mine"
+    np.testing.assert_allclose(case.planner.points[[0, -1]], [[1.2, 0], [60, 0]])
+    assert found.report.outcomes[0].resampled
+
+
+def test_a_horizon_that_is_no_number_is_an_input_error(source):
+    with pytest.raises(InputError, match="horizon_s"):
+        read(source(), expert_obstacle=30, horizon_s="long")

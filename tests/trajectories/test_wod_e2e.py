@@ -302,3 +302,11 @@ def test_the_formats_are_recognised(source, tmp_path):
     path = source(frame())
     assert detect(path) == "wod_e2e"
     assert detect(w.write(tmp_path / "rap.binproto", submission(w.prediction("a-1", PLANNED)))) == "wod_submission"
+
+
+def test_planners_may_come_from_a_file_by_the_name_of_the_frame(source, tmp_path):
+    rows = "".join(f"drive-042,mine,{0.25 * k},{x},{y}\n" for k, (x, y) in enumerate(PLANNED, 1))
+    table = w.write(tmp_path / "mine.csv", ("scene_id,planner,t,x,y\n" + rows).encode())
+    (case,) = read(source(frame()), planner_file=table).cases
+    assert case.case_id == "drive-042:mine"
+    np.testing.assert_allclose(case.planner.points, PLANNED)

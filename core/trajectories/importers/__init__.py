@@ -104,7 +104,7 @@ _ALL = (
         {
             "submission": "Submission file or folder of a planner.",
             "planner": "Name of the planner, if not the one in the submission.",
-            **_PLANNERS,
+            **_SCENES,
             "only_rated": "Take only frames with trajectories that people scored.",
             "limit": "Take at most that many frames.",
         },
@@ -141,7 +141,7 @@ _ALL = (
             "expert": "Solution file with what was driven.",
             "solution": "Solution file of a planner.",
             "planner": "Name of the planner.",
-            **_PLANNERS,
+            **_SCENES,
             "horizon_s": "Seconds to keep of the future, 5 by default.",
         },
     ),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
-from core.trajectories.baselines import chosen, with_baseline
 from core.trajectories.case import Case, Trajectory
 from core.trajectories.document import case_from_json, case_to_json
 from core.trajectories.report import Imported, ImportReport, Outcome
@@ -52,15 +51,6 @@ class Collector:
         """Accept a case with another planner, under the id of its scene and planner."""
         made = replace(case, case_id=f"{case.scene_id}:{planner}", planner_id=planner, expert=expert, planner=driven)
         self.take(made, where, notes, resampled)
-
-    def take_baselines(self, case: Case, names: str | None, where: str, notes: tuple[str, ...] = ()) -> None:
-        """Accept a case once with each baseline as its planner; all of them where `names` is None."""
-        for baseline in chosen(names):
-            made = with_baseline(case, baseline)
-            if isinstance(made, str):
-                self.reject(where, f"{case.scene_id}:{baseline.name}", f"{baseline.name}: {made}")
-            else:
-                self.take(made, where, notes)
 
     def reject(self, where: str, case_id: str, *reasons: str) -> None:
         """Note that a case was not taken."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree.ElementTree import Element
@@ -16,10 +17,12 @@ import numpy as np
 
 from core.errors import InputError
 from core.trajectories.case import Case, Ego, Trajectory
+from core.trajectories.importers.clean import number_option
 from core.trajectories.importers.collect import Collector, same_length
 from core.trajectories.importers.commonroad_layers import CLASSES, obstacles, road_network
 from core.trajectories.importers.commonroad_xml import Body, ContentError, EgoFrame, State, body_of, solution_state, state_of
 from core.trajectories.importers.safe_xml import read_xml
+from core.trajectories.importers.scene_planners import PlannerSide
 from core.trajectories.report import Imported
 
 VERSION = "2020a"
@@ -66,7 +69,9 @@ def read(
     expert: Path | str = "",
     solution: Path | str = "",
     planner: str = "",
-    planners: str | None = None,
+    planners: str | Sequence[str] | None = None,
+    planner_file: Path | str | None = None,
+    planner_axes: str = "forward_left",
     horizon_s: float | str = 5.0,
 ) -> Imported:
     """Cases of a scenario, or of all scenarios in a folder.
@@ -77,7 +82,9 @@ def read(
         expert: Instead of it, a solution of the scenario that counts as the expert's.
         solution: Solution of the planner; only together with `expert`.
         planner: Name of the planner of `solution`, if not the name of its file.
-        planners: Names of baselines, separated by commas; all where None, none where there is a `solution` and nothing is named.
+        planners: Baselines; all where None, none where there is a `solution` or a file of planners and nothing is named.
+        planner_file: Trajectories of planners by scene ("benchmark:id" of obstacle or planning problem), in the frame of the ego vehicle.
+        planner_axes: What x and y are in that file.
         horizon_s: Seconds to keep.
 
     Raises:
@@ -89,17 +96,19 @@ def read(
     if bool(expert_obstacle) == bool(expert) or (solution and not expert):
         raise InputError(_who(files))
     out = Collector(path.name, "commonroad")
-    names = planners if planners is not None or not solution else ""
-    planned = _Planned(_solution(Path(solution)) if solution else None, planner or Path(solution).stem, names)
+    side = PlannerSide.of(() if solution and planners is None else planners, planner_file, planner_axes)
+    planned = _Planned(_solution(Path(solution)) if solution else None, planner or Path(solution).stem, side)
+    horizon = number_option("horizon_s", horizon_s, 0.1, 60)
     driven = _solution(Path(expert)) if expert else None
     for file in files:
         root = read_xml(file)
         if root.tag == "CommonRoadSolution" and path.is_dir():
             continue
         try:
-            _scenario(out, file, root, str(expert_obstacle), driven, planned, float(horizon_s))
+            _scenario(out, file, root, str(expert_obstacle), driven, planned, horizon)
         except ContentError as e:
             raise InputError(f'"{file.name}" breaks the format of CommonRoad: {e}.') from e
+    side.finish(out)
     return out.result()
 
 
@@ -115,11 +124,11 @@ class _Solution:
 
 @dataclass(frozen=True, eq=False)
 class _Planned:
-    """What the planners are: a solution, baselines, or both."""
+    """Who plans: a solution under a name, baselines, a file, or several of them."""
 
     solution: _Solution | None
     name: str
-    baselines: str | None
+    side: PlannerSide
 
 
 def _who(files: list[Path]) -> str:
@@ -277,7 +286,8 @@ def _take(
     said += tuple(f"{n} {text}" for text, n in notes.items())
     if planned.solution:
         _take_solution(out, where, case, frame, planned.solution.states.get(drive.id, []), planned, said)
-    out.take_baselines(case, planned.baselines, where, said)
+    if not planned.solution or planned.side.baselines or planned.side.supplied:
+        planned.side.add(out, case, where, said)
 
 
 def _take_solution(

@@ -17,7 +17,9 @@ import numpy as np
 from core.errors import InputError
 from core.trajectories.baselines import VELOCITY
 from core.trajectories.case import CAMERAS, Camera, Case, Ego, Frame, RatedTrajectory, Trajectory
+from core.trajectories.importers.clean import number_option
 from core.trajectories.importers.collect import Collector, files_of, name_part
+from core.trajectories.importers.scene_planners import PlannerSide
 from core.trajectories.importers.tfrecord import is_tfrecord, records
 from core.trajectories.importers.wire import WireError
 from core.trajectories.importers.wod_frames import COMMANDS, PLACES, States, WodFrame, parse_frame
@@ -57,7 +59,9 @@ def read(
     *,
     submission: Path | str = "",
     planner: str = "",
-    planners: str | None = None,
+    planners: str | Sequence[str] | None = None,
+    planner_file: Path | str | None = None,
+    planner_axes: str = "forward_left",
     only_rated: bool | str = False,
     limit: int | str = 0,
 ) -> Imported:
@@ -67,7 +71,9 @@ def read(
         path: A TFRecord file, or a folder of them.
         submission: Predictions of a planner; frames without one are history only.
         planner: Name of the planner, if not the one in the submission.
-        planners: Names of baselines, separated by commas; all where None, none where there is a submission and nothing is named.
+        planners: Baselines; all where None, none where there is a submission or a file of planners and nothing is named.
+        planner_file: Trajectories of planners by name of the frame.
+        planner_axes: What x and y are in that file.
         only_rated: Take only frames with trajectories that people scored.
         limit: Take at most that many frames, in the order of the files; 0 for all.
 
@@ -79,14 +85,16 @@ def read(
     out = Collector(path.name, "wod_e2e")
     out.outcomes.extend(predicted.rejected if predicted else ())
     found = _frames(files, out)
-    names = planners if planners is not None or not predicted else ""
-    chosen, reasons = _chosen(found, predicted, str(only_rated).lower() in ("true", "1", "yes"), int(limit))
+    side = PlannerSide.of(() if predicted and planners is None else planners, planner_file, planner_axes)
+    most = int(number_option("limit", limit, 0, 1e9))
+    chosen, reasons = _chosen(found, predicted, str(only_rated).lower() in ("true", "1", "yes"), most)
     out.remarks.extend(f"{n:,} frames are no case: {why}" for why, n in reasons.items())
     drives: defaultdict[str, list[_Found]] = defaultdict(list)
     for f in found:
         drives[f.frame.segment].append(f)
     for f in chosen:
-        _take(out, f, drives[f.frame.segment], predicted, names)
+        _take(out, f, drives[f.frame.segment], predicted, side)
+    side.finish(out)
     if predicted:
         _say_missing(out, found, predicted)
     if any(f.frame.images for f in chosen):
@@ -139,7 +147,7 @@ def _chosen(found: Sequence[_Found], predicted: Submission | None, only_rated: b
     return chosen, reasons
 
 
-def _take(out: Collector, f: _Found, drive: Sequence[_Found], predicted: Submission | None, baselines: str | None) -> None:
+def _take(out: Collector, f: _Found, drive: Sequence[_Found], predicted: Submission | None, side: PlannerSide) -> None:
     """Make the cases of a frame, or note why there are none."""
     frame = f.frame
     points = frame.future.points
@@ -186,7 +194,8 @@ def _take(out: Collector, f: _Found, drive: Sequence[_Found], predicted: Submiss
     if predicted:
         said = predicted.notes.get(frame.name, ())
         out.take_planner(case, predicted.planner, expert, predicted.trajectories[frame.name], f.where, notes + said)
-    out.take_baselines(case, baselines, f.where, notes)
+    if not predicted or side.baselines or side.supplied:
+        side.add(out, case, f.where, notes)
 
 
 def _ego(frame: WodFrame) -> tuple[Ego | None, tuple[str, ...]]:
