@@ -147,7 +147,7 @@ class OverlapMatrix:
 
     def _table(self, which: str) -> Floats:
         rows = [[getattr(o, which) for o in row] for row in self.pairs]
-        return np.array([[np.nan if x is None else x for x in r] for r in rows], dtype=np.float64).reshape(len(self.names), -1)
+        return np.array([[np.nan if x is None else x for x in r] for r in rows], dtype=np.float64).reshape(len(self.names), len(self.names))
 
 
 def overlap_matrix(sets: Mapping[str, Collection[str]], scenes: Collection[str]) -> OverlapMatrix:
