@@ -344,3 +344,21 @@ def test_planners_may_come_from_a_file_in_the_frame_of_the_ego_vehicle(source, t
 def test_a_horizon_that_is_no_number_is_an_input_error(source):
     with pytest.raises(InputError, match="horizon_s"):
         read(source(), expert_obstacle=30, horizon_s="long")
+
+
+def test_what_is_far_away_is_left_out_and_counted(source):
+    parts = [
+        cr.lanelet(1, 0, 4),
+        cr.lanelet(2, 400, 404),
+        cr.moving(30, [(10 + k, 2, 0, 10) for k in range(61)]),
+        cr.moving(31, [(155, 2, 0, 0)] * 3),
+        cr.moving(32, [(900, 2, 0, 0)] * 3),
+        cr.standing(50, 10, -150, "constructionZone"),
+    ]
+    found = read(source(*parts), expert_obstacle=30)
+    case = found.cases[0]
+    assert {s.id for s in case.map.items} == {"1"}
+    assert [a.track_id for a in case.agents.items] == ["31"]
+    assert case.static_objects.items == ()
+    assert case.agents.coverage.range_m == 100
+    assert "3 things farther than 100 m from the expert's way were left out" in found.report.outcomes[0].notes

@@ -253,8 +253,9 @@ def _take(
         said += (f"{gaps} steps of the expert are missing and not valid",)
     if not drive.start.exact or not all(s.exact for s in drive.states):
         said += ("states of the expert are areas or intervals: their middles were taken",)
-    agents, things = obstacles(root, frame, steps, drive.obstacle, notes)
-    road, signals = road_network(root, frame, notes)
+    way = np.vstack([np.zeros((1, 2)), expert.points])
+    agents, things = obstacles(root, frame, way, steps, drive.obstacle, notes)
+    road, signals = road_network(root, frame, way, notes)
     speed = drive.start.speed
     if speed is None:
         speed = float(np.hypot(*expert.points[0]) / dt)
@@ -283,7 +284,7 @@ def _take(
         },
         synthetic=benchmark.startswith(("ZAM_", "C-ZAM_")) or root.find("scenarioTags/simulated") is not None,
     )
-    said += tuple(f"{n} {text}" for text, n in notes.items())
+    said += tuple(f"{n} {text}" for text, n in notes.items() if n)
     if planned.solution:
         _take_solution(out, where, case, frame, planned.solution.states.get(drive.id, []), planned, said)
     if not planned.solution or planned.side.baselines or planned.side.supplied:

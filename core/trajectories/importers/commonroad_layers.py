@@ -14,7 +14,9 @@ import numpy as np
 from core.trajectories.case import Agent, Agents, Coverage, Floats, Layer, Shape
 from core.trajectories.importers.commonroad_xml import Body, ContentError, EgoFrame, State, body_of, number, points_of, state_of
 
-SOURCE = Coverage("CommonRoad scenario")
+RANGE_M = 100.0
+"""What lies farther than this from the expert's way, along x or y, is left out."""
+SOURCE = Coverage("CommonRoad scenario", range_m=RANGE_M)
 """The scenario is the whole world of its planning problem: what it does not hold is not there."""
 
 CLASSES: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -31,14 +33,21 @@ CLASSES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 KINDS = {"constructionZone": "construction_zone", "roadBoundary": "barrier", "pillar": "pole", "median_strip": "island"}
 LANE_TYPES = {"busLane": "bus", "bicycleLane": "bike", "busStop": "bus_stop"}
 AREAS = {"crosswalk": "crosswalk", "sidewalk": "sidewalk"}
+FAR = f"things farther than {RANGE_M:g} m from the expert's way were left out"
 SIGNAL_S = 5.0
 """Seconds for which the changes of a light are kept."""
 SPEED_LIMITS = {"274", "R2-1"}
 """Signs of the maximum speed in Germany and the USA; their value is in m/s (CommonRoad documentation, traffic signs)."""
 
 
-def road_network(root: Element, frame: EgoFrame, notes: Counter[str]) -> tuple[Layer, Layer]:
-    """Map and signals of a scenario."""
+def near(points: Floats, way: Floats) -> bool:
+    """Whether the box around points comes near the box around a way; both of shape (N, 2)."""
+    low, high = way.min(axis=0) - RANGE_M, way.max(axis=0) + RANGE_M
+    return bool((points.max(axis=0) >= low).all() and (points.min(axis=0) <= high).all())
+
+
+def road_network(root: Element, frame: EgoFrame, way: Floats, notes: Counter[str]) -> tuple[Layer, Layer]:
+    """Map and signals of a scenario around the way of the expert, given in the frame of the ego vehicle, shape (N, 2)."""
     signs = {e.get("id", ""): e for e in root.findall("trafficSign")}
     lights = {e.get("id", ""): e for e in root.findall("trafficLight")}
     ends: dict[str, Floats] = {}
@@ -49,11 +58,14 @@ def road_network(root: Element, frame: EgoFrame, notes: Counter[str]) -> tuple[L
         if len(left) < 2 or len(right) < 2:
             notes["lanelets with a bound of fewer than two points were left out"] += 1
             continue
-        shapes.append(_lanelet(e, left, right, signs))
-        lines += [_bound(e, side, points) for side, points in (("leftBound", left), ("rightBound", right))]
         end = np.array([left[-1], right[-1]])
         for ref in e.findall("trafficLightRef") + e.findall("trafficSignRef"):
             ends.setdefault(ref.get("ref", ""), end)
+        if not near(np.vstack([left, right]), way):
+            notes[FAR] += 1
+            continue
+        shapes.append(_lanelet(e, left, right, signs))
+        lines += [_bound(e, side, points) for side, points in (("leftBound", left), ("rightBound", right))]
         stop = e.find("stopLine")
         if stop is not None:
             own = frame.points(points_of(stop))
@@ -63,7 +75,10 @@ def road_network(root: Element, frame: EgoFrame, notes: Counter[str]) -> tuple[L
     step = float(root.get("timeStepSize", "0"))
     signals = [_signal(frame, i, e, ends, notes, lambda e: _light(e, step)) for i, e in lights.items()]
     signals += [_signal(frame, i, e, ends, notes, _sign) for i, e in signs.items()]
-    return Layer((*shapes, *lines), SOURCE), Layer(tuple(s for s in signals if s), SOURCE)
+    placed = [s for s in signals if s]
+    close = tuple(s for s in placed if near(s.points, way))
+    notes[FAR] += len(placed) - len(close)
+    return Layer((*shapes, *lines), SOURCE), Layer(close, SOURCE)
 
 
 def _each(root: Element, tag: str, notes: Counter[str]) -> list[Element]:
@@ -163,12 +178,13 @@ def _sign(e: Element) -> tuple[str, dict[str, Any]]:
     return kind, attributes
 
 
-def obstacles(root: Element, frame: EgoFrame, steps: int, left_out: str, notes: Counter[str]) -> tuple[Agents, Layer]:
+def obstacles(root: Element, frame: EgoFrame, way: Floats, steps: int, left_out: str, notes: Counter[str]) -> tuple[Agents, Layer]:
     """Road users and things of a scenario.
 
     Args:
         root: The scenario.
         frame: Of the ego vehicle.
+        way: Of the expert, in that frame, shape (N, 2).
         steps: Steps of the trajectories.
         left_out: Id of the obstacle that plays the ego vehicle, "" for none.
         notes: What could not be used, counted.
@@ -192,7 +208,10 @@ def obstacles(root: Element, frame: EgoFrame, steps: int, left_out: str, notes: 
     unseen = len(root.findall("phantomObstacle"))
     if unseen:
         notes["phantom obstacles, which nobody saw, were left out"] += unseen
-    return Agents(tuple(agents), SOURCE), Layer(tuple(things), SOURCE)
+    close = tuple(a for a in agents if near(np.array([[a.x, a.y]]), way))
+    beside = tuple(s for s in things if near(s.points, way))
+    notes[FAR] += len(agents) - len(close) + len(things) - len(beside)
+    return Agents(close, SOURCE), Layer(beside, SOURCE)
 
 
 def _place(body: Body, start: State, frame: EgoFrame) -> tuple[float, float, float]:
