@@ -22,6 +22,8 @@ NAMES: dict[str, CameraName] = {
 NATIVE = (1600, 900)
 """Pixels for which the intrinsics of nuScenes hold."""
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
+MOST = 1e6
+"""No number of a calibration is larger."""
 BACK_S = 1.05
 """How far back images of earlier samples are taken."""
 
@@ -32,9 +34,11 @@ def rotation(q: Any) -> Floats | None:
         a = np.asarray(q, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         return None
-    if a.shape == (3, 3) and np.isfinite(a).all():
+    if not np.isfinite(a).all() or (a.size and np.abs(a).max() > MOST):
+        return None
+    if a.shape == (3, 3):
         return a
-    if a.shape != (4,) or not np.isfinite(a).all() or not 0.5 < float(np.linalg.norm(a)) < 2:
+    if a.shape != (4,) or not 0.5 < float(np.linalg.norm(a)) < 2:
         return None
     w, x, y, z = a / np.linalg.norm(a)
     return np.array(
@@ -53,7 +57,7 @@ def transform(turn: Any, move: Any) -> Floats | None:
         t = np.asarray(move, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         return None
-    if r is None or t.shape != (3,) or not np.isfinite(t).all():
+    if r is None or t.shape != (3,) or not np.isfinite(t).all() or np.abs(t).max() > MOST:
         return None
     out = np.eye(4)
     out[:3, :3], out[:3, 3] = r, t
@@ -188,7 +192,7 @@ def _earlier(sample: Mapping[str, Any], samples: Mapping[str, Any], key: str, fo
 def _intrinsics(entry: Mapping[str, Any], size: tuple[int, int]) -> Floats | None:
     k = rotation(entry.get("cam_intrinsic"))  # any 3 × 3 matrix of finite numbers
     scale = size[0] / NATIVE[0]
-    if k is None or k[0, 0] <= 0 or k[1, 1] <= 0 or abs(size[1] / NATIVE[1] / scale - 1) > 0.01 or np.abs(k).max() > 1e6:
+    if k is None or k[0, 0] <= 0 or k[1, 1] <= 0 or abs(size[1] / NATIVE[1] / scale - 1) > 0.01:
         return None
     return k if scale == 1 else np.diag([scale, size[1] / NATIVE[1], 1.0]) @ k
 
