@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from core.storage import SavedCaseSet
@@ -12,6 +14,8 @@ from pages.shared.markup import fill
 NAME = label_start.NAME
 SET = "set"
 """Query parameter of the case set: its id or its name."""
+PLAIN = "plain"
+"""Query parameter: 1 for the page without the component."""
 
 
 def chosen() -> SavedCaseSet | None:
@@ -23,6 +27,14 @@ def chosen() -> SavedCaseSet | None:
     elif wanted:
         shell.note(fill('The address asks for the case set "{name}", which is not in this workspace (any more).', name=wanted[:60]))
     return found if found is not None and not found.deleted else case_sets.current()
+
+
+def use_plain(on: bool) -> None:
+    """Go to the page without the component, or back."""
+    if on:
+        st.query_params[PLAIN] = "1"
+    else:
+        st.query_params.pop(PLAIN, None)
 
 
 @st.cache_resource(show_spinner=False)
@@ -50,5 +62,11 @@ with shell.errors_as_card(NAME, "Nothing can be labelled now.", "Labels that wer
         st.stop()
     task = label_start.task(state.store(), now, person)
     desk = label_loop.desk_of(state.store(), task.cases, person, task.round)
-    label_loop.show(desk, task.cases)
-    label_start.feedback(state.store(), task, person)
+    plain = st.query_params.get(PLAIN) == "1"
+    label_loop.show(desk, task.cases, partial(label_start.feedback, state.store(), task, person), plain)
+    with st.expander("Keys do not work?"):
+        shell.note(
+            "Keys act on the case that is on the screen, once it has been there for a fifth of a second; not while a field has the focus, "
+            "and not together with Ctrl, Alt or Shift. The buttons do the same. The plain page has still pictures and ordinary buttons."
+        )
+        st.button("Leave the plain page" if plain else "Use the plain page", key="label_plain", on_click=use_plain, args=(not plain,))

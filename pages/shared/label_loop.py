@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import uuid4
 
 import streamlit as st
 
@@ -13,10 +14,12 @@ from core.storage import SavedCaseSet, Store
 from core.storage.label_events import Annotator, Event, Label, Round
 from core.trajectories.case_set import CaseSet
 from pages.shared import annotator as component
-from pages.shared import case_sets, label_guidance, label_outbox, state
+from pages.shared import case_sets, label_guidance, label_outbox, label_plain, state
 from pages.shared.annotator import files
 from pages.shared.label_outbox import Desk, Told
+from pages.shared.navigation import ENTRIES
 
+REVIEW = "pages/review.py"
 AHEAD = 10
 """Cases that the browser is told at once: at five answers a second they last for two seconds."""
 NAMES: dict[Round, str] = {"training": "Label, training", "calibration": "Label, calibration", "labelling": "Label", "review": "Review"}
@@ -28,12 +31,14 @@ def desk_of(store: Store, cases: SavedCaseSet, person: Annotator, round: Round) 
 
 
 @st.fragment
-def show(desk: Desk, cases: SavedCaseSet) -> None:
-    """The component; every press comes back to this part of the page alone.
+def show(desk: Desk, cases: SavedCaseSet, below: Callable[[], None], plain: bool = False) -> None:
+    """The case at hand; every press comes back to this part of the page alone.
 
     Args:
         desk: Who labels what.
         cases: The set whose cases are shown.
+        below: Draws what stands below the case.
+        plain: Without the component.
     """
     key = f"annotator-{desk.set_id}-{desk.round}-{desk.annotator_id}"
     told_key = f"{key}.told"
@@ -44,10 +49,23 @@ def show(desk: Desk, cases: SavedCaseSet) -> None:
     window = labelling.window(desk.store, desk.set_id, desk.annotator_id, round=desk.round, n=AHEAD)
     if desk.round != "labelling" and window.done == window.total:
         st.rerun()  # the page says what came of the round
-    told: Told = st.session_state.get(told_key, Told())
-    down = data_down(desk, case_sets.opened(cases), window, told)
-    if component.annotate(down, key, receive):
-        label_guidance.dialog()
+    if plain:
+        label_plain.show(desk, cases, NAMES[desk.round])
+    else:
+        told: Told = st.session_state.get(told_key, Told())
+        down = {"serial": _serial(key), **data_down(desk, case_sets.opened(cases), window, told)}
+        if component.annotate(down, key, receive):
+            label_guidance.dialog()
+    if window.total and window.done == window.total and any(e.path == REVIEW for e in ENTRIES):
+        st.page_link(REVIEW, label="Go to Review", icon=":material/rate_review:")
+    below()
+
+
+def _serial(key: str) -> list[Any]:
+    """Which session speaks, and for the how manieth time: the browser may hear of two runs in the wrong order."""
+    session, n = st.session_state.get(f"{key}.serial", (uuid4().hex[:8], 0))
+    st.session_state[f"{key}.serial"] = (session, n + 1)
+    return [session, n + 1]
 
 
 def data_down(desk: Desk, content: CaseSet, window: labelling.Window, told: Told) -> dict[str, Any]:

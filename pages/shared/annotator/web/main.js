@@ -16,18 +16,23 @@ const CODES = { yes: "Y", no: "N", unsure: "U" };
 const running = new WeakMap();
 
 export default function (component) {
-  const { parentElement } = component;
+  const { parentElement, data } = component;
   let page = running.get(parentElement);
-  if (page && page.key !== keyOf(component.data)) {
+  if (page && page.key !== keyOf(data)) {
     page.drop();
     page = null;
   }
   if (!page) running.set(parentElement, (page = new Page(component)));
-  page.update(component);
-  return () => {
-    running.get(parentElement)?.drop();
-    running.delete(parentElement);
-  };
+  // Calls are asynchronous and may arrive out of order; and where a newer one overtook this one, Streamlit cleans up after this one
+  // although the component stays. So an older word does not count, and what is on the page is not given up.
+  const [session, n] = page.serial ?? [];
+  if (session !== data.serial[0] || n <= data.serial[1]) page.update(component);
+  return () =>
+    setTimeout(() => {
+      if (page.root.isConnected) return;
+      page.drop();
+      if (running.get(parentElement) === page) running.delete(parentElement);
+    });
 }
 
 const keyOf = (data) => [data.annotator, data.set, data.round, data.base].join("|");
@@ -110,6 +115,7 @@ class Page {
   update(component) {
     this.component = component;
     this.data = component.data;
+    this.serial = this.data.serial;
     const refused = this.session.update(this.data);
     for (const c of refused) this.notice("conflict", c.text, true);
     this.notice("error", this.data.error);

@@ -1,0 +1,245 @@
+"""Labelling in a real browser: keys, the case on the screen, what is stored, and what happens in between."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+
+import pytest
+
+from tests.label_sets import case_of, flat_cases
+
+pytestmark = pytest.mark.browser
+
+SHOWN = ".od-label[data-case]"
+SEEN_MS = 200
+CODES = {"y": "Y", "n": "N", " ": "U"}
+PIXEL = """(label) => {
+    const canvas = label.querySelector('.cam canvas[role="img"]');
+    if (!canvas || !canvas.width) return null;
+    const d = canvas.getContext('2d').getImageData(canvas.width - 12, 12, 1, 1).data;
+    return d[3] < 255 ? null : [d[0], d[1], d[2]];
+}"""
+
+
+def label(page):
+    """The root of the component."""
+    return page.locator(".od-label")
+
+
+def progress(page):
+    """What stands beside the case about how far one is."""
+    return label(page).locator(".progress").inner_text()
+
+
+def on_screen(page):
+    """The case whose picture the first camera shows, read from its pixels; None without one."""
+    rgb = label(page).evaluate(PIXEL)
+    return None if rgb is None else case_of(tuple(rgb))
+
+
+def wait_for_case(page):
+    """Wait until a case has been on the screen long enough for a key to count; gives its name in the browser."""
+    return page.wait_for_function(
+        """([label, seen]) => {
+            const now = label.dataset.case;
+            if (!now) { window.since = null; return null; }
+            if (!window.since || window.since[0] !== now) { window.since = [now, performance.now()]; return null; }
+            return performance.now() - window.since[1] > seen + 20 ? now : null;
+        }""",
+        arg=[label(page).element_handle(), SEEN_MS],
+        timeout=30_000,
+    ).json_value()
+
+
+def saved(page):
+    """Wait until everything that was pressed is stored."""
+    page.wait_for_selector('.od-label[data-waiting="0"]', timeout=30_000)
+
+
+def press(page, key):
+    """Press a key for the case on the screen and wait until another one is up; gives the number of the case that was shown."""
+    before = wait_for_case(page)
+    shown = on_screen(page)
+    page.keyboard.press(key)
+    page.wait_for_function("([label, before]) => label.dataset.case !== before", arg=[label(page).element_handle(), before], timeout=30_000)
+    return shown
+
+
+def start(tab, address):
+    """Open the page and wait for the first case."""
+    tab.open(address)
+    tab.page.wait_for_selector(SHOWN)
+
+
+def test_a_run_of_sixteen_cases_by_keyboard(fresh_server, tab):
+    server = fresh_server()
+    work = flat_cases(server.home, 16, frames=3)
+    ada = work.person()
+    start(tab, work.address(server.url, ada))
+    page = tab.page
+    answers = ["y", "n", " ", "n"] * 5
+    total = int(progress(page).split(" of ")[1].split()[0])
+    assert total == 17  # one hidden repeat
+    done = []
+    for key in answers[:total]:
+        done.append((press(page, key), CODES[key]))
+    page.get_by_role("heading", name=f"All {total} cases are labelled.").wait_for()
+    saved(page)
+    assert work.labels(ada) == done
+    assert sorted({i for i, _ in done}) == list(range(16))
+    for event in work.store.labels.events(work.cases.id, ada.id):
+        timing = event.new.payload
+        assert timing["t_key_ms"] - timing["t_ready_ms"] >= SEEN_MS
+        assert timing["keyboard"] is True and timing["hidden_ms"] == 0
+        assert event.new.guidance_version.startswith("v") and event.new.interface_version
+    tab.check()
+    work.store.close()
+
+
+def test_twenty_presses_a_second_label_only_what_was_on_the_screen(fresh_server, tab):
+    server = fresh_server()
+    work = flat_cases(server.home, 210)
+    ada = work.person()
+    start(tab, work.address(server.url, ada))
+    page = tab.page
+    wait_for_case(page)
+    # What stands on the screen is noted at each press, before the page itself hears of it.
+    label(page).evaluate(
+        "(label, pixel) => { const read = eval(pixel); window.log = []; window.addEventListener('keydown',"
+        " (e) => window.log.push([performance.now(), e.key, read(label), label.isConnected, label.dataset.ignored]), true); }",
+        PIXEL,
+    )
+    begun = time.perf_counter()
+    for i in range(200):
+        while time.perf_counter() < begun + i * 0.05:  # the rate is what is tested
+            time.sleep(0.001)
+        page.keyboard.press(["y", "n", " "][i % 3])
+    log = page.evaluate("() => window.log")
+    saved(page)
+    stored = work.labels(ada)
+    ignored = int(label(page).get_attribute("data-ignored"))
+    assert len(log) == 200
+    print(log[::5])
+    assert len(stored) + ignored == 200
+    assert f"{ignored} key presses ignored" in progress(page)
+    # Each label is of the case that was on the screen when some press of that key was made, in the same order.
+    seen = iter([(case_of(tuple(rgb)), CODES[key]) for _, key, rgb, *_ in log if rgb])
+    assert all(one in seen for one in stored), (stored, log)
+    assert len(set(stored)) == len(stored)
+    assert len(stored) >= 20, "hardly any press was taken"
+    print(f"hammer: {len(stored)} stored, {ignored} ignored, {(log[-1][0] - log[0][0]) / 1000:.2f} s")
+    tab.check()
+    work.store.close()
+
+
+def test_two_annotators_at_once(fresh_server, open_tab):
+    server = fresh_server()
+    work = flat_cases(server.home, 12)
+    people = [work.person("Ada"), work.person("Bob")]
+    tabs = [open_tab(), open_tab(width=900, theme="dark")]
+    for tab, who in zip(tabs, people, strict=True):
+        start(tab, work.address(server.url, who))
+    done = {who.id: [] for who in people}
+    for i in range(6):
+        for tab, who in zip(tabs, people, strict=True):
+            key = "y" if (i + (who is people[0])) % 2 else "n"
+            done[who.id].append((press(tab.page, key), key.upper()))
+    for tab, who in zip(tabs, people, strict=True):
+        saved(tab.page)
+        assert work.labels(who) == done[who.id]
+        tab.check()
+    assert [c for c, _ in done[people[0].id]] != [c for c, _ in done[people[1].id]]  # each has an order of their own
+    work.store.close()
+
+
+def test_one_person_in_two_tabs_is_told_of_the_conflict(fresh_server, open_tab):
+    server = fresh_server()
+    work = flat_cases(server.home, 12)
+    ada = work.person()
+    first, second = open_tab(), open_tab()
+    for tab in (first, second):
+        start(tab, work.address(server.url, ada))
+    wait_for_case(second.page)
+    shown = press(first.page, "y")
+    saved(first.page)
+    assert press(second.page, "n") == shown  # the second tab still shows the same case
+    saved(second.page)
+    second.page.get_by_text("You had labelled this case in another tab").wait_for()
+    assert work.labels(ada) == [(shown, "Y")]
+    other = press(second.page, "n")
+    saved(second.page)
+    assert other != shown
+    assert work.labels(ada) == [(shown, "Y"), (other, "N")]
+    work.store.close()
+
+
+def test_undo_reload_and_resume(fresh_server, tab):
+    server = fresh_server()
+    work = flat_cases(server.home, 12)
+    ada = work.person()
+    start(tab, work.address(server.url, ada))
+    page = tab.page
+    first, second = press(page, "y"), press(page, "n")
+    wait_for_case(page)
+    page.keyboard.press("Backspace")
+    page.get_by_text("Case 2 of 13").wait_for()
+    assert press(page, " ") == second
+    saved(page)
+    assert work.labels(ada) == [(first, "Y"), (second, "N"), (second, "U")]  # nothing is deleted
+    third = on_screen(page) if wait_for_case(page) else None
+    page.reload()
+    page.wait_for_selector(SHOWN)
+    wait_for_case(page)
+    assert on_screen(page) == third
+    assert "Saved: case 2, unsure" in progress(page)
+    page.keyboard.press("Backspace")  # of a label that this page has not seen
+    page.get_by_text("Case 2 of 13").wait_for()
+    assert press(page, "y") == second
+    assert press(page, "n") == third
+    saved(page)
+    assert work.labels(ada)[-2:] == [(second, "Y"), (third, "N")]
+    tab.check()
+    work.store.close()
+
+
+def test_labels_survive_a_server_that_is_away(fresh_server, tab):
+    server = fresh_server()
+    work = flat_cases(server.home, 12)
+    ada = work.person()
+    start(tab, work.address(server.url, ada))
+    page = tab.page
+    wait_for_case(page)
+    page.context.set_offline(True)
+    shown = [on_screen(page)]
+    page.keyboard.press("y")
+    page.wait_for_selector('.od-label[data-waiting="1"]')
+    box = page.evaluate('() => Object.values(localStorage).filter(v => v.includes(\'"kind":"label"\'))')
+    assert len(json.loads(box[0])) == 1
+    page.context.set_offline(False)
+    page.reload()
+    page.wait_for_selector(SHOWN)
+    saved(page)
+    assert work.labels(ada) == [(shown[0], "Y")]
+    work.store.close()
+
+
+def test_the_next_case_is_there_at_once(fresh_server, tab):
+    server = fresh_server()
+    work = flat_cases(server.home, 40)
+    ada = work.person()
+    start(tab, work.address(server.url, ada))
+    page = tab.page
+    times = []
+    for _ in range(30):
+        press(page, "n")
+        wait_for_case(page)
+        times.append(int(label(page).get_attribute("data-painted")))
+    times.sort()
+    print(f"key to next case painted: median {statistics.median(times)} ms, p95 {times[28]} ms, longest {times[-1]} ms")
+    assert len(times) == 30
+    saved(page)
+    assert len(work.labels(ada)) == 30
+    tab.check()
+    work.store.close()
