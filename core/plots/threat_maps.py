@@ -225,7 +225,7 @@ def _ink(value: float | None, stops: Sequence[float], colours: Sequence[str], da
     rgb = [np.interp(value, stops, [int(c[k : k + 2], 16) / 255 for c in colours]) for k in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
     light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#10181F" if (light + 0.05) ** 2 > 0.0575 * 1.05 else "#FFFFFF"  # the geometric mean of the two grounds' contrast
+    return "#000000" if (light + 0.05) ** 2 > 1.05 * 0.05 else "#FFFFFF"  # where both have the same contrast, 4.58:1, the least
 
 
 def _cell(value: float | None, measure: Measure) -> str:
