@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -22,7 +21,6 @@ from core.labels.state import LABELLING_SLOTS, PersonState, Slot, fold_one
 from core.storage import Store
 from core.storage.label_events import Event, Label, NewEvent, Round
 from core.storage.labels import Conflict, Recorded
-from core.trajectories.case_set import open_case_set
 
 WINDOW = 8
 """Cases that a page is given at once, so that the next ones are there before they are needed."""
@@ -124,9 +122,15 @@ def queue(store: Store, set_id: str, person: PersonState, round: Round) -> tuple
         return calibration_slots(entries, person, who, now.attempt + (now.state == "failed"))
     if round != "labelling":
         raise InputError(f'The round "{round}" has no queue; allowed: training, calibration, labelling.')
-    out = set(left_out(store, set_id))
-    usable = [e for e in entries if not out & set(e.flags) and e.case_id not in person.decided]
-    seen = {s.case_id for s in person.labels if s.name.startswith("calibration:")}
+    seen = frozenset(s.case_id for s in person.labels if s.name.startswith("calibration:"))
+    return _labelling_queue(store, set_id, who, frozenset(left_out(store, set_id)), frozenset(person.decided), seen)
+
+
+@lru_cache(maxsize=256)
+def _labelling_queue(
+    store: Store, set_id: str, who: str, out: frozenset[str], decided: frozenset[str], seen: frozenset[str]
+) -> tuple[Slot, ...]:
+    usable = [e for e in entries_for(store, set_id) if not out & set(e.flags) and e.case_id not in decided]
     cases = [e for e in usable if e.role == "labelling"]
     return labelling_order(cases, [e for e in usable if e.role == "calibration"], who, avoid=seen)
 
@@ -236,22 +240,14 @@ def leave_out(store: Store, set_id: str, flags: Collection[str]) -> None:
     store.preferences.set(f"labels:{set_id}:left_out", sorted(set(flags)))
 
 
+@lru_cache(maxsize=16)
 def entries_for(store: Store, set_id: str) -> tuple[Entry, ...]:
     """What labelling knows of the cases of a set; read once a process, since a set never changes.
 
     Raises:
-        InputError: There is no such set, its files are gone, or its cases cannot be labelled.
+        InputError: There is no such set, its files are gone or changed, or its cases cannot be labelled.
     """
-    saved = store.cases.get(set_id)
-    return _read(saved.folder, saved.digest)
-
-
-@lru_cache(maxsize=16)
-def _read(folder: Path, digest: str) -> tuple[Entry, ...]:
-    content = open_case_set(folder)
-    if content.digest != digest:
-        raise InputError(f'The cases in "{folder}" changed since they were imported; import them as a new set.')
-    return entries_of(content.cases)
+    return entries_of(store.cases.open(set_id).cases)
 
 
 @lru_cache(maxsize=64)

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,12 @@ class Database:
 
     Attributes:
         engine: Shared by all threads of the process.
+        turn: Held by the thread that writes to SQLite. Those that wait here go on at once; those that wait for the file look again after
+            ever longer pauses.
     """
 
     engine: sa.Engine
+    turn: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def is_sqlite(self) -> bool:
@@ -78,7 +82,8 @@ class Database:
         Raises:
             InputError: The database cannot be used (disk full, file read-only, another writer for too long).
         """
-        with self._told("written; nothing of this change was saved"), self.engine.connect() as c:
+        turn = self.turn if self.is_sqlite else nullcontext()
+        with self._told("written; nothing of this change was saved"), turn, self.engine.connect() as c:
             c = c.execution_options(**{_WRITE: True, _DURABLE: durable})
             with c.begin():
                 if durable and not self.is_sqlite:

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import uuid4
 
@@ -86,6 +86,7 @@ class Labels:
     """
 
     db: Database
+    _salts: dict[str, str] = field(default_factory=dict)
 
     def register(self, name: str, experience_years: float, researcher: bool) -> Annotator:
         """Add a person.
@@ -133,9 +134,11 @@ class Labels:
         Raises:
             InputError: There is no such person.
         """
-        with self.db.read() as c:
-            self._person(c, annotator_id)
-            return str(c.execute(sa.select(_a.salt).where(_a.id == annotator_id)).scalar_one())
+        if annotator_id not in self._salts:
+            with self.db.read() as c:
+                self._person(c, annotator_id)
+                self._salts[annotator_id] = c.execute(sa.select(_a.salt).where(_a.id == annotator_id)).scalar_one()
+        return self._salts[annotator_id]
 
     def append(self, annotator_id: str, set_id: str, events: Sequence[NewEvent]) -> Recorded:
         """Add events in their order, all of them in one durable transaction.
