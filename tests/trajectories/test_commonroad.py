@@ -265,9 +265,22 @@ def test_made_up_places_are_synthetic(source):
 def test_a_folder_of_scenarios_is_read_whole(source, tmp_path):
     source(name="a.xml", benchmark="DEU_A-1_1_T-1")
     source(name="b.xml", benchmark="DEU_B-1_1_T-1")
+    source(cr.lanelet(1, 0, 4), cr.moving(31, OTHER), name="c.xml")
+    w.write(tmp_path / "d.xml", b"<broken")
     w.write(tmp_path / "solution.xml", cr.solution(EGO))
-    assert [c.scene_id for c in read(tmp_path, expert_obstacle=30).cases] == ["DEU_A-1_1_T-1:30", "DEU_B-1_1_T-1:30"]
+    found = read(tmp_path, expert_obstacle=30)
+    assert [c.scene_id for c in found.cases] == ["DEU_A-1_1_T-1:30", "DEU_B-1_1_T-1:30"]
+    assert [(o.where, o.notes[0][:38]) for o in found.report.outcomes if o.fate == "rejected"] == [
+        ("c.xml", '"c.xml" has no moving obstacle "30". A'),
+        ("d.xml", '"d.xml" is no sound XML: line 1, colum'),
+    ]
     assert looks_like(tmp_path)
+
+
+def test_a_solution_that_starts_elsewhere_is_told(source, tmp_path):
+    path = source(cr.lanelet(1, 0, 4), cr.problem(7, 100, 50, UP, 10))
+    expert = w.write(tmp_path / "expert.sol", cr.solution([(100, 51 + k, UP, 10) for k in range(51)]))
+    assert "the expert's solution starts 1.00 m from the initial state" in read(path, expert=expert).report.outcomes[0].notes
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def rejected(found):
     return {o.case_id: o.notes for o in found.report.outcomes if o.fate == "rejected"}
 
 
-def test_a_submission_meets_what_the_human_agent_drove(submission):
+def test_a_submission_meets_what_was_driven(submission):
     planner = submission({"t1": poses(5.0, 0.5), "t2": poses(), "t3": poses()})
     expert = submission({"t1": poses(4.0), "t2": poses(4.4)}, "human.pkl")
     found = read(planner, expert=expert)

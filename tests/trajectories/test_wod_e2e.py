@@ -284,6 +284,9 @@ def test_a_submission_may_be_a_folder_or_an_archive_of_shards(tmp_path):
             info = tarfile.TarInfo(f"../../part{k}.binproto")
             info.size = len(data)
             tar.addfile(info, io.BytesIO(data))
+        hidden = tarfile.TarInfo("./._part0.binproto")
+        hidden.size = 3
+        tar.addfile(hidden, io.BytesIO(b"mac"))
         link = tarfile.TarInfo("link")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
         tar.addfile(link)
@@ -310,3 +313,10 @@ def test_planners_may_come_from_a_file_by_the_name_of_the_frame(source, tmp_path
     (case,) = read(source(frame()), planner_file=table).cases
     assert case.case_id == "drive-042:mine"
     np.testing.assert_allclose(case.planner.points, PLANNED)
+
+
+def test_names_that_look_alike_as_files_keep_their_own_images(source):
+    files = source(frame("a/b-1", images={1: w.JPEG + b"1"}), frame("a_b-1", images={1: w.JPEG + b"2"}))
+    imported = read(files, planners="constant_velocity")
+    found = [imported.images[c.cameras[0].frames[0].path].read_bytes()[-1:] for c in imported.cases]
+    assert found == [b"1", b"2"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from core.digest import sha256_bytes
 from core.errors import InputError
 from core.trajectories.case import Case, Trajectory
 from core.trajectories.document import case_from_json, case_to_json
@@ -73,8 +74,9 @@ def same_length(expert: Trajectory, planner: Trajectory) -> tuple[Trajectory, Tr
 
 
 def name_part(text: str) -> str:
-    """A text as part of the name of a file: letters, digits, dot, minus and underscore only."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._") or "x"
+    """A text as part of the name of a file: letters, digits, dot, minus and underscore only; other texts give other names."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._")[:60]
+    return plain if plain == text else f"{plain or 'x'}-{sha256_bytes(text.encode())[:8]}"
 
 
 def files_of(path: Path, wanted: str, what: str) -> list[Path]:

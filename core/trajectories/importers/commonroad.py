@@ -6,6 +6,7 @@ expert's trajectory; or a solution file of the scenario is the expert, and anoth
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -90,7 +91,7 @@ def read(
     Raises:
         InputError: A file cannot be used, or it is not said who the expert is.
     """
-    files = sorted(path.glob("*.xml")) if path.is_dir() else [path]
+    files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
     if not files:
         raise InputError(f'The folder "{path}" holds no XML file.')
     if bool(expert_obstacle) == bool(expert) or (solution and not expert):
@@ -101,13 +102,15 @@ def read(
     horizon = number_option("horizon_s", horizon_s, 0.1, 60)
     driven = _solution(Path(expert)) if expert else None
     for file in files:
-        root = read_xml(file)
-        if root.tag == "CommonRoadSolution" and path.is_dir():
-            continue
         try:
-            _scenario(out, file, root, str(expert_obstacle), driven, planned, horizon)
-        except ContentError as e:
-            raise InputError(f'"{file.name}" breaks the format of CommonRoad: {e}.') from e
+            root = read_xml(file)
+            if root.tag != "CommonRoadSolution" or not path.is_dir():
+                _scenario(out, file, root, str(expert_obstacle), driven, planned, horizon)
+        except (InputError, ContentError) as e:
+            text = str(e) if isinstance(e, InputError) else f'"{file.name}" breaks the format of CommonRoad: {e}.'
+            if not path.is_dir():
+                raise InputError(text) from e
+            out.reject(file.name, "", text)
     side.finish(out)
     return out.result()
 
@@ -243,7 +246,7 @@ def _take(
         out.reject(where, "", "the expert has no state after t = 0")
         return
     notes = Counter[str]()
-    said: tuple[str, ...] = ()
+    said = _gap(drive)
     if last < steps:
         said = (f"the expert's trajectory ends after {last * dt:g} s",)
         steps = last
@@ -289,6 +292,12 @@ def _take(
         _take_solution(out, where, case, frame, planned.solution.states.get(drive.id, []), planned, said)
     if not planned.solution or planned.side.baselines or planned.side.supplied:
         planned.side.add(out, case, where, said)
+
+
+def _gap(drive: _Drive) -> tuple[str, ...]:
+    """A note if a trajectory that says where it is at t = 0 is not where it should be then."""
+    gaps = [math.hypot(s.x - drive.start.x, s.y - drive.start.y) for s in drive.states if s.step == 0]
+    return (f"the expert's solution starts {gaps[0]:.2f} m from the initial state",) if gaps and gaps[0] > 0.1 else ()
 
 
 def _take_solution(

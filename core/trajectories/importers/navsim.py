@@ -3,7 +3,7 @@
 A submission is a dict with "predictions" (version 1), or "first_stage_predictions" and "second_stage_predictions" (version 2): a list of
 dicts from a scene's token to a `Trajectory`, whose `poses` are x, y, heading at the rear axle, 4 s at 2 Hz, the first pose 0.5 s after
 t = 0 (navsim/common/dataclasses.py, navsim/planning/script/run_create_submission_pickle.py).
-It does not say what was driven: that comes from a set of cases, or from another pickle, such as the submission of NAVSIM's `HumanAgent`.
+It does not say what was driven: that comes from a set of cases, or from a pickle with what each scene's `get_future_trajectory` gives.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def read(path: Path, *, expert: Path | str = "", cases: Path | str = "", planner
     if bool(expert) == bool(cases):
         raise InputError(
             "A submission of NAVSIM holds only what the planner would have driven. Name either expert (a pickle of the same layout with "
-            "what was driven, for example the submission of NAVSIM's HumanAgent) or cases (a set of cases whose scene_id is the token)."
+            "what was driven; docs/cases.md has the four lines that write it) or cases (a set of cases whose scene_id is the token)."
         )
     out = Collector(path.name, "navsim")
     predictions = _predictions(out, path, planner)

@@ -115,7 +115,8 @@ def parse_frame(data: bytes) -> WodFrame:
     images: dict[int, tuple[int, int]] = {}
     for image in frame.messages(4):
         for content, offset in image.blobs(2)[-1:]:
-            images[image.integer(1)] = (offset, len(content))
+            if len(content):
+                images[image.integer(1)] = (offset, len(content))
     faults: list[str] = []
     calibrations = {}
     for entry in context.messages(2):

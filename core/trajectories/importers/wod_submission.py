@@ -128,7 +128,8 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
     left = LARGEST_FILE
     with tarfile.open(path) as archive:
         for member in archive:
-            content = archive.extractfile(member) if member.isfile() else None
+            hidden = member.name.rsplit("/", 1)[-1].startswith(".")  # macOS adds such files to archives
+            content = archive.extractfile(member) if member.isfile() and not hidden else None
             if content is None:
                 continue
             data = _at_most(content.read(left + 1), f"{path.name}: {member.name}", left)
