@@ -47,16 +47,16 @@ def labelling_order(cases: Sequence[Entry], gold: Sequence[Entry], seed: str, av
     n = len(main)
     wanted, gap = checks_for(n), min(GAP, n // 2)
     after: dict[int, Slot] = {}  # at most one check behind each case, so that checks never touch
-    known = sorted(ranked(seed, "gold", [e.case_id for e in gold if e.gold is not None]), key=lambda c: c in avoid)[:wanted]
-    for i, case_id in enumerate(known):
-        low, high = i * n // len(known), (i + 1) * n // len(known)
-        after[low + _hash(seed, "gold place", case_id) % (high - low)] = Slot(case_id, "gold")
     place = {case_id: i for i, case_id in enumerate(main)}
     repeated = ranked(seed, "repeat", main[: n - gap])[:wanted]
-    for case_id in sorted(repeated, key=place.__getitem__, reverse=True):  # those with the fewest places left choose first
+    for case_id in sorted(repeated, key=place.__getitem__, reverse=True):  # those with the fewest places left choose first, so all get one
         free = [j for j in range(place[case_id] + gap, n) if j not in after]
-        if free:
-            after[free[_hash(seed, "repeat place", case_id) % len(free)]] = Slot(case_id, "repeat")
+        after[free[_hash(seed, "repeat place", case_id) % len(free)]] = Slot(case_id, "repeat")
+    known = sorted(ranked(seed, "gold", [e.case_id for e in gold if e.gold is not None]), key=lambda c: c in avoid)[:wanted]
+    for i, case_id in enumerate(known):
+        near = range(i * n // len(known), (i + 1) * n // len(known))
+        free = [j for j in near if j not in after] or [j for j in range(n) if j not in after]
+        after[free[_hash(seed, "gold place", case_id) % len(free)]] = Slot(case_id, "gold")
     return tuple(s for i, case_id in enumerate(main) for s in (Slot(case_id), after.get(i)) if s is not None)
 
 

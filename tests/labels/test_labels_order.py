@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.labels.order import GAP, LEAST_CASES, checks_for, labelling_order, ranked
@@ -29,6 +29,7 @@ def test_small_sets_have_no_checks_and_the_empty_one_nothing():
 
 
 @settings(max_examples=30, deadline=None)
+@example(n=9, golds=2, seed="\U00070b6e1\x82\x02")  # the only place of a repeat was once taken by a probe
 @given(n=st.integers(0, 260), golds=st.integers(0, 40), seed=st.text(max_size=5))
 def test_every_case_once_and_checks_apart(n: int, golds: int, seed: str) -> None:
     order = labelling_order(cases(n), gold(golds), seed)
