@@ -77,7 +77,7 @@ def is_mirror(path: Path) -> bool:
 
     try:
         return b"oddyssey_cases" in (pq.read_schema(path).metadata or {})
-    except (OSError, pa.ArrowException):
+    except (OSError, ValueError, pa.ArrowException):
         return False
 
 
@@ -105,7 +105,7 @@ def parquet_rows(path: Path | str) -> Iterator[tuple[int, dict[str, Any] | None,
                         yield number, _document(row), None
                     except (ValueError, TypeError, RecursionError, AttributeError) as e:
                         yield number, None, Problem(number, "document", str(row.get("document"))[:60], f"the JSON of a case ({e})")
-    except (OSError, pa.ArrowException) as e:
+    except (OSError, ValueError, pa.ArrowException) as e:
         raise InputError(f'"{name}" cannot be read as Parquet: {e}.') from e
 
 

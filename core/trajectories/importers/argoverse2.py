@@ -95,7 +95,7 @@ def _names(file: Path) -> list[str]:
 
     try:
         return list(pq.read_schema(file).names)
-    except (OSError, pa.ArrowException) as e:
+    except (OSError, ValueError, pa.ArrowException) as e:
         raise InputError(f'"{file.name}" cannot be read as Parquet: {e}.') from e
 
 
@@ -160,7 +160,7 @@ def _tracks(file: Path) -> tuple[str, str, dict[str, _Track]]:
         city = str(table["city"][0].as_py()) if more and table.num_rows else ""
     except InputError as e:
         raise _BrokenError(str(e)) from e
-    except (OSError, pa.ArrowException, OverflowError) as e:
+    except (OSError, ValueError, pa.ArrowException, OverflowError) as e:
         raise _BrokenError(f"it cannot be read: {e}") from e
     if not table.num_rows:
         raise _BrokenError("it has no rows")

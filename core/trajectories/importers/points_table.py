@@ -133,7 +133,7 @@ def records(text: str, name: str) -> tuple[list[str], Iterator[tuple[int, list[s
     """
     head = text.lstrip("\r\n").split("\n", 1)[0]
     separator = max(",;\t", key=head.count)
-    reader = csv.reader(io.StringIO(text.replace("\0", "\ufffd"), newline=""), delimiter=separator)
+    reader = csv.reader(io.StringIO(text.replace("\0", "\ufffd"), newline=""), delimiter=separator, strict=True)
     try:
         header = next((row for row in reader if any(c.strip() for c in row)), None)
     except csv.Error as e:
@@ -276,7 +276,7 @@ def timed(rows: Rows, counts_steps: bool, dt_s: float | None) -> Timed | str:
     if (gaps <= 1e-9).any():
         return f"the time {t[int(np.argmax(gaps <= 1e-9))]:g} s is there twice"
     if not step:
-        near = float(np.median(gaps)) if len(gaps) else abs(float(t[0])) or 0.0
+        near = float(np.sort(gaps)[(len(gaps) - 1) // 2]) if len(gaps) else abs(float(t[0])) or 0.0
         step = float((t[-1] - t[0]) / max(1, round(float(t[-1] - t[0]) / near))) if len(gaps) and near else near
     if not 0.01 <= step <= 60:
         return f"a step of {step:g} s cannot be used"
