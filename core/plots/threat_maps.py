@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from core.plots.style import AUTOSIZE, BLUE, GREY, PADDING, RISK, amounts, axis, diverging, muted
-from core.threats import Overlap, OverlapMatrix, Sweep
+from core.threats import Overlap, OverlapMatrix, Sweep, Worse, worst
 
 Measure = Literal["jaccard", "directional", "lift", "kappa"]
 
@@ -58,6 +59,19 @@ STATUS_CATEGORIES = (
 TAIL_CATEGORIES = (Category("worst", "In the worst tail", RISK, RISK), Category("other", "Not in it", "#9CC9E6", "#2B6A92"))
 """Whether a metric takes a scene for hard (Fig. 13); together with `STATUS_CATEGORIES` in one map."""
 MISSING = Category("missing", "Nothing known", "#E7ECF1", "#27323D")
+
+
+def tail_row(values: Mapping[str, float | None], percent: float, worse: Worse) -> dict[str, str]:
+    """Which scenes a metric takes for hard, as a row of a pattern map; scenes without the metric are left out.
+
+    Args:
+        values: Metric of each scene.
+        percent: The worst x % are hard.
+        worse: Which end is bad.
+    """
+    known = {s: v for s, v in values.items() if v is not None and math.isfinite(v)}
+    tail = worst(known, percent, worse)
+    return {s: "worst" if s in tail else "other" for s in known}
 
 
 def pattern_order(rows: Mapping[str, Mapping[str, str]], categories: Sequence[Category]) -> list[str]:

@@ -24,7 +24,7 @@ def planner_scales(planners: Sequence[str], dark: bool) -> tuple[alt.Scale, alt.
     colours, n = DARK if dark else LIGHT, len(planners)
     return (
         alt.Scale(domain=list(planners), range=[colours[k % len(colours)] for k in range(n)]),
-        alt.Scale(domain=list(planners), range=[SHAPES[k % len(SHAPES)] for k in range(n)]),
+        alt.Scale(domain=list(planners), range=[SHAPES[(k + k // len(SHAPES)) % len(SHAPES)] for k in range(n)]),
     )
 
 
@@ -176,6 +176,8 @@ def sweep_lines(
 ) -> alt.LayerChart:
     """Share of the worst x % that two planners have in common, over x, with what chance alone gives as a dashed line.
 
+    Of more than two planners each pair is a thin line, and the mean over the pairs a bold one.
+
     Args:
         sweeps: One for each metric.
         found: Points beside the lines, e.g. the scenes with a threat: by name, the mean size of the two sets in %, and their overlap.
@@ -183,63 +185,49 @@ def sweep_lines(
         width: px.
         height: px.
     """
-    rows = [
-        (
-            f"{s.metric}: {p.first}, {p.second}",
-            p.percent,
-            p.overlap.of_first,
-            p.overlap.shared,
-            p.overlap.first,
-            p.overlap.kappa,
-            p.overlap.lift,
-            p.overlap.n,
-        )
+    pairs = [
+        (s.metric, f"{p.first} and {p.second}", p.percent, o.of_first, o.shared, o.first, o.kappa, o.lift, o.n)
         for s in sweeps
         for p in s.points
-        if p.overlap.n
+        if (o := p.overlap).n
     ]
-    columns = ["what", "percent", "share", "shared", "size", "kappa", "lift", "n"]
     dots = [
-        (name, x, o.shared / ((o.first + o.second) / 2), o.shared, None, o.kappa, o.lift, o.n) for name, (x, o) in (found or {}).items()
+        (name, "", x, o.shared / ((o.first + o.second) / 2) if o.first + o.second else None, o.shared, None, o.kappa, o.lift, o.n)
+        for name, (x, o) in (found or {}).items()
     ]
-    data, points = pd.DataFrame(rows, columns=columns), pd.DataFrame(dots, columns=columns)
+    columns = ["what", "pair", "percent", "share", "shared", "size", "kappa", "lift", "n"]
+    data, points = pd.DataFrame(pairs, columns=columns), pd.DataFrame(dots, columns=columns)
+    several = data["pair"].nunique() > 1
+    means = data.groupby(["what", "percent"], sort=False, as_index=False)[["share", "kappa", "lift", "n"]].mean() if several else data
+    if several:
+        means["pair"] = f"mean of {data['pair'].nunique()} pairs"
     colours, shapes = planner_scales(list(dict.fromkeys([*data["what"], *points["what"]])), dark)
-    x = alt.X(
-        "percent:Q",
-        scale=alt.Scale(domain=[0, 100]),
-        axis=axis(
-            title="worst x % of the scenes", titleColor=muted(dark), labelColor=muted(dark), labelExpr="datum.value + ' %'", tickCount=6
-        ),
+    x_axis = axis(
+        title="worst x % of the scenes", titleColor=muted(dark), labelColor=muted(dark), labelExpr="datum.value + ' %'", tickCount=6
     )
-    y = alt.Y(
-        "share:Q",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=axis(format=".0%", grid=True, tickCount=5, labelColor=muted(dark), title="shared / worst x %", titleColor=muted(dark)),
-    )
-    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=320, labelColor=muted(dark))
+    y_axis = axis(format=".0%", grid=True, tickCount=5, labelColor=muted(dark), title="shared / worst x %", titleColor=muted(dark))
+    x = alt.X("percent:Q", scale=alt.Scale(domain=[0, 100]), axis=x_axis)
+    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=y_axis)
+    legend = alt.Legend(title=None, orient="top", columns=3, labelLimit=320, labelColor=muted(dark))
+    colour, shape = alt.Color("what:N", scale=colours, legend=legend), alt.Shape("what:N", scale=shapes, legend=legend)
     tip = [
         alt.Tooltip("what:N"),
-        alt.Tooltip("percent:Q", title="worst %"),
+        alt.Tooltip("pair:N", title="planners"),
+        alt.Tooltip("percent:Q", title="worst %", format=".3~g"),
         alt.Tooltip("share:Q", format=".1%"),
-        alt.Tooltip("shared:Q", title="scenes shared"),
         alt.Tooltip("lift:Q", format=".2f"),
         alt.Tooltip("kappa:Q", title="Cohen's kappa", format=".2f"),
         alt.Tooltip("n:Q", title="scenes compared", format=","),
     ]
-    encoded = {
-        "x": x,
-        "y": y,
-        "color": alt.Color("what:N", scale=colours, legend=legend),
-        "tooltip": tip,
-    }
     chance = alt.Chart(pd.DataFrame({"percent": [0, 100], "share": [0.0, 1.0]}))
+    thin = [alt.Chart(data).mark_line(strokeWidth=0.8, opacity=0.45).encode(x=x, y=y, color=colour, detail="pair:N")] if several else []
+    dotted = pd.concat([means, points]) if dots else means
     return (
         alt.layer(
             chance.mark_line(strokeDash=[4, 4], strokeWidth=1.2, color=muted(dark)).encode(x=x, y=y),
-            alt.Chart(data).mark_line(strokeWidth=1.8).encode(**encoded),
-            alt.Chart(pd.concat([data, points]) if dots else data)
-            .mark_point(size=62, filled=True, opacity=1)
-            .encode(**encoded, shape=alt.Shape("what:N", scale=shapes, legend=legend)),
+            *thin,
+            alt.Chart(means).mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour),
+            alt.Chart(dotted).mark_point(size=62, filled=True, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tip),
         )
         .properties(width=width, height=height, padding=PADDING, autosize=AUTOSIZE)
         .configure_view(stroke=None)

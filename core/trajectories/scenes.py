@@ -30,10 +30,13 @@ class Common:
 
     def text(self) -> str:
         """One sentence for a screen."""
+        scenes = f"{len(self.scenes):,} scene" + "s" * (len(self.scenes) != 1)
+        if len(self.counts) < 2:
+            return f"{scenes} of one planner." if self.counts else "No scene."
         if self.equal:
-            return f"All planners have the same {len(self.scenes):,} scenes."
+            return f"All {len(self.counts)} planners have the same {scenes}."
         each = ", ".join(f"{p} {n:,}" for p, n in self.left_out.items() if n)
-        return f"{len(self.scenes):,} scenes in common; left out of the comparison: {each}."
+        return f"{scenes} in common; left out of the comparison: {each}."
 
 
 def in_common(scenes: Mapping[str, Collection[str]]) -> Common:

@@ -17,6 +17,7 @@ from core.plots.threat_maps import (
     pattern_map,
     pattern_order,
     sweep_map,
+    tail_row,
 )
 from core.plots.threat_rates import binned_chart, natr_intervals, rate_intervals, sweep_lines, time_histogram
 from core.threats import Verdict, binned_rates, load_taxonomy, natr, overlap, overlap_matrix, threshold_sweep
@@ -62,6 +63,17 @@ def test_a_run_of_many_scenes_names_some_and_counts_the_rest() -> None:
     spec = pattern_map({"a": {f"s{k:02}": "has_threat" for k in range(20)}}, STATUS_CATEGORIES).to_dict()
     (run,) = rows(spec, "scenes")
     assert (run["n"], run["scenes"].endswith("s11 and 8 more")) == (20, True)
+
+
+def test_metrics_and_verdicts_stand_in_one_map() -> None:
+    hard = tail_row({"s0": 1.0, "s1": 3.0, "s2": None, "s3": 2.0, "s4": 3.0}, 50, "high")
+    assert hard == {"s0": "other", "s1": "worst", "s3": "other", "s4": "worst"}
+    found = {"s0": "has_threat", "s1": "no_threat", "s2": "abstain", "s3": "no_threat", "s4": "has_threat"}
+    spec = pattern_map({"Worst 50 % by ADE": hard, "People": found}, (*TAIL_CATEGORIES, *STATUS_CATEGORIES)).to_dict()
+    assert {r["row"]: r["text"] for r in rows(spec, "text")} == {
+        "Worst 50 % by ADE": "In the worst tail 2 · Not in it 2 · Nothing known 1",
+        "People": "Threat 2 · No threat 2 · No verdict 1",
+    }
 
 
 def test_a_map_without_scenes_is_a_chart() -> None:
@@ -125,6 +137,17 @@ def test_sweep_lines_show_chance_and_what_was_found() -> None:
     assert [(p["percent"], p["share"], p["shared"]) for p in points] == [(35.0, pytest.approx(2 / 3.5), 2)]
     assert any(data == [{"percent": 0, "share": 0.0}, {"percent": 100, "share": 1.0}] for data in spec["datasets"].values())
     assert sweep_lines([]).to_dict()["layer"]
+    assert sweep_lines([], {"None": (0.0, overlap((), (), SCENES))}).to_dict()["layer"]
+
+
+def test_sweep_lines_of_several_pairs_show_their_mean() -> None:
+    values = {p: {s: float((7 * k + shift) % 10) for k, s in enumerate(SCENES)} for p, shift in (("A", 0), ("B", 3), ("C", 0))}
+    spec = sweep_lines([threshold_sweep("ADE", values, "high", (20, 50))]).to_dict()
+    (bold,) = (d for d in spec["datasets"].values() if d and d[0].get("pair") == "mean of 3 pairs")
+    thin = rows(spec, "size")
+    for point in bold:
+        assert point["share"] == pytest.approx(np.mean([t["share"] for t in thin if t["percent"] == point["percent"]]))
+    assert (len(bold), len(thin)) == (2, 6)
 
 
 @pytest.mark.parametrize("dark", [True, False])

@@ -94,7 +94,7 @@ def test_equal_scenes_are_the_comparison() -> None:
     report = natr([verdict("1", "H", p, OFF) for p in "BA"], TAX, repeats=50)
     assert [p.planner_id for p in report.planners] == ["A", "B"]
     assert report.shared is report.planners
-    assert report.common.text() == "All planners have the same 1 scenes."
+    assert report.common.text() == "All 2 planners have the same 1 scene."
 
 
 def test_the_difference_is_paired() -> None:

@@ -159,4 +159,6 @@ def test_scenes_in_common() -> None:
     common = in_common({"A": ["1", "2", "3"], "B": ["2", "3", "4", "5"], "C": {"2", "3"}})
     assert (common.scenes, common.left_out, common.equal) == (("2", "3"), {"A": 1, "B": 2, "C": 0}, False)
     assert common.text() == "2 scenes in common; left out of the comparison: A 1, B 2."
-    assert in_common({}).scenes == ()
+    assert in_common({"A": ["1"], "B": ["1", "2"]}).text() == "1 scene in common; left out of the comparison: B 1."
+    assert in_common({"A": ["1", "2"]}).text() == "2 scenes of one planner."
+    assert (in_common({}).scenes, in_common({}).text()) == ((), "No scene.")
