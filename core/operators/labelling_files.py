@@ -17,7 +17,7 @@ from core.labels.label_time import label_time
 from core.labels.pool import Entry
 from core.labels.state import LABELLING_SLOTS, PersonState, Slot
 from core.labels.training_sets import Chosen, Which, chat, choose
-from core.operators.labelling_loop import entries_for, left_out
+from core.operators.labelling_loop import asked_about, entries_for
 from core.operators.labelling_results import codes, counts_for, people_of
 from core.plots.case_camera import camera_picture
 from core.storage import Store
@@ -128,14 +128,13 @@ def training_set(
         InputError: See `core.labels.training_sets.choose`; or no case can be used, or the folder cannot be written.
     """
     people, saved = people_of(store, set_id), store.cases.get(set_id)
-    counts, out = counts_for(store, set_id, people), set(left_out(store, set_id))
+    counts = counts_for(store, set_id, people)
     answers: dict[str, list[Label]] = {}
     for who, of in main_labels(people).items():
         for case_id, label in of.items() if counts[who] else ():
             answers.setdefault(case_id, []).append(label)
     decided = {c: d[-1].label for c, d in decisions(people).items()}
-    pool = [e for e in entries_for(store, set_id) if e.role == "labelling" and not out & set(e.flags)]
-    chosen = choose(pool, answers, decided, which, split=split, seed=seed)
+    chosen = choose(asked_about(store, set_id), answers, decided, which, split=split, seed=seed)
     if folder is None:
         return TrainingSet((), chosen, 0, 0)
     if not chosen.examples:

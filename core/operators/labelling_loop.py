@@ -240,6 +240,12 @@ def leave_out(store: Store, set_id: str, flags: Collection[str]) -> None:
     store.preferences.set(f"labels:{set_id}:left_out", sorted(set(flags)))
 
 
+def asked_about(store: Store, set_id: str) -> tuple[Entry, ...]:
+    """The cases of a set that people are asked about: those for labelling, without those that are left out by choice."""
+    out = set(left_out(store, set_id))
+    return tuple(e for e in entries_for(store, set_id) if e.role == "labelling" and not out & set(e.flags))
+
+
 @lru_cache(maxsize=16)
 def entries_for(store: Store, set_id: str) -> tuple[Entry, ...]:
     """What labelling knows of the cases of a set; read once a process, since a set never changes.

@@ -18,7 +18,7 @@ from core.labels.pool import Entry
 from core.labels.raters import RaterAgreement, rater_agreement
 from core.labels.rounds import Calibration, calibration_of
 from core.labels.state import PersonState, fold
-from core.operators.labelling_loop import entries_for, left_out, queue
+from core.operators.labelling_loop import asked_about, entries_for, queue
 from core.storage import Store
 from core.storage.label_events import Label, NewEvent
 from core.threats.verdicts import HumanLabel, Rule, Verdict, label_verdicts
@@ -87,14 +87,13 @@ class LabelAgreement:
 def progress(store: Store, set_id: str) -> Progress:
     """How far everybody is, and what stands out."""
     entries, people = entries_for(store, set_id), people_of(store, set_id)
-    out = set(left_out(store, set_id))
-    pool = [e for e in entries if e.role == "labelling"]
-    asked = [e for e in pool if not out & set(e.flags)]
+    asked = asked_about(store, set_id)
     labels = main_labels(people)
     counts = Counter(sum(e.case_id in of for of in labels.values()) for e in asked)
     names = codes(store, set_id)
     rows = [_progress(store, set_id, entries, p, labels[who], names[who]) for who, p in people.items()]
-    return Progress(len(asked), len(pool) - len(asked), dict(sorted(counts.items())), tuple(sorted(rows, key=lambda r: r.code)))
+    every = sum(e.role == "labelling" for e in entries)
+    return Progress(len(asked), every - len(asked), dict(sorted(counts.items())), tuple(sorted(rows, key=lambda r: r.code)))
 
 
 def clear_flags(store: Store, set_id: str, annotator_id: str, reviewer_id: str, note: str) -> PersonProgress:
@@ -127,7 +126,7 @@ def disagreements(store: Store, set_id: str, reviewer_id: str | None = None) -> 
         reviewer_id: Who looks; `may_decide` says of each case whether this person may.
     """
     people = people_of(store, set_id)
-    return disputed(entries_for(store, set_id), people, store.labels.salts(), reviewer_id)
+    return disputed(asked_about(store, set_id), people, store.labels.salts(), reviewer_id)
 
 
 def consensus(store: Store, set_id: str, reviewer_id: str, case_id: str, label: Label, note: str, *, seen: int | None = 0) -> Decision:
@@ -166,7 +165,7 @@ def agreement(store: Store, set_id: str, *, repeats: int = 2_000) -> LabelAgreem
     people = people_of(store, set_id)
     entries, names = entries_for(store, set_id), codes(store, set_id)
     counting = {who: _counts(store, set_id, entries, p) for who, p in people.items()}
-    known = {e.case_id for e in entries if e.role == "labelling"}
+    known = {e.case_id for e in asked_about(store, set_id)}
     labels = {who: {c: x for c, x in of.items() if c in known} for who, of in main_labels(people).items()}
     answers = {names[who]: of for who, of in labels.items() if of and counting[who]}
     return LabelAgreement(
@@ -186,7 +185,7 @@ def times(store: Store, set_id: str) -> dict[str, LabelTimes]:
 def verdicts(store: Store, set_id: str, rule: Rule = "majority") -> tuple[Verdict, ...]:
     """What people found of each case, over the labels that count; a consensus goes before the rule."""
     people, entries = people_of(store, set_id), entries_for(store, set_id)
-    places = {e.case_id: (e.scene_id, e.planner_id) for e in entries if e.role == "labelling"}
+    places = {e.case_id: (e.scene_id, e.planner_id) for e in asked_about(store, set_id)}
     labels = [
         HumanLabel(case_id, who, label, frozenset(people[who].tags.get(case_id, ())))
         for who, of in main_labels(people).items()
