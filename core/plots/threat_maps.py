@@ -56,7 +56,7 @@ STATUS_CATEGORIES = (
     Category("abstain", "No verdict", GREY, "#5A6775"),
 )
 """What was found (Fig. 14)."""
-TAIL_CATEGORIES = (Category("worst", "In the worst tail", RISK, RISK), Category("other", "Not in it", "#9CC9E6", "#2B6A92"))
+TAIL_CATEGORIES = (Category("worst", "In the worst tail", "#E69F00", "#E69F00"), Category("other", "Not in it", "#F1E4C6", "#4A4231"))
 """Whether a metric takes a scene for hard (Fig. 13); together with `STATUS_CATEGORIES` in one map."""
 MISSING = Category("missing", "Nothing known", "#E7ECF1", "#27323D")
 

@@ -124,7 +124,7 @@ def binned_chart(rates: Sequence[BinnedRate], metric: str, dark: bool = False, w
     scale = alt.Scale(domain=[-0.5, max(bins, 1) - 0.5], nice=False)
     x = alt.X("at:Q", scale=scale, axis=x_axis)
     colours, shapes = planner_scales(planners, dark)
-    legend = alt.Legend(title=None, orient="top", labelColor=muted(dark)) if len(planners) > 1 else None
+    legend = alt.Legend(title=None, orient="top", labelColor=muted(dark), symbolOpacity=1) if len(planners) > 1 else None
     y_axis = axis(
         format=".0%", values=[0, 0.25, 0.5, 0.75, 1], grid=True, labelColor=muted(dark), title="threat rate", titleColor=muted(dark)
     )
@@ -208,7 +208,7 @@ def sweep_lines(
     y_axis = axis(format=".0%", grid=True, tickCount=5, labelColor=muted(dark), title="shared / worst x %", titleColor=muted(dark))
     x = alt.X("percent:Q", scale=alt.Scale(domain=[0, 100]), axis=x_axis)
     y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=y_axis)
-    legend = alt.Legend(title=None, orient="top", columns=3, labelLimit=320, labelColor=muted(dark))
+    legend = alt.Legend(title=None, orient="top", columns=3, labelLimit=320, labelColor=muted(dark), symbolOpacity=1)
     colour, shape = alt.Color("what:N", scale=colours, legend=legend), alt.Shape("what:N", scale=shapes, legend=legend)
     tip = [
         alt.Tooltip("what:N"),
@@ -266,7 +266,7 @@ def time_histogram(times: LabelTimes, dark: bool = False, bin_s: float = 1.0, wi
         .encode(
             x=alt.X("start:Q", scale=scale, axis=x_axis),
             x2="end:Q",
-            y=alt.Y("count:Q", axis=y_axis),
+            y=alt.Y("count:Q", axis=y_axis, scale=alt.Scale(domain=[0, max(1.4 * max(counts), 1)], nice=False)),
             y2="zero:Q",
             tooltip=[alt.Tooltip("start:Q", title="from, s"), alt.Tooltip("end:Q", title="to, s"), alt.Tooltip("count:Q", title="labels")],
         )
