@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.labels.agreement import REPEATS, SEED, Agreement, Floats, Interval, agreement, interval
+from core.scoring.intervals import wilson
 from core.storage.label_events import LABELS, Label
 
 Answers = Mapping[str, Mapping[str, Label]]
@@ -54,7 +55,7 @@ class RaterPair:
         second: The other.
         both: Cases that both labelled.
         n: Of these, cases where neither was unsure; what the figures rest on.
-        same: Share of these with the same label.
+        same: Share of these with the same label, with its Wilson interval.
         kappa: Cohen's kappa.
         kappa_as_class: Cohen's kappa over all that both labelled, Unsure as a third answer.
         shared: Cases where both said Y.
@@ -88,7 +89,7 @@ class RaterAgreement:
         with_unsure: Cases of two or more people of whom one or more were unsure.
         compared: Cases of two or more people, none of them unsure.
         unanimous: Those of them with one label.
-        overlap: unanimous / compared, with its bootstrap interval.
+        overlap: unanimous / compared, with its Wilson interval.
         exclude: Over the compared cases, Y and N.
         as_class: Over all cases of two or more people, Y, N and U.
         missing: Over all cases with two or more Y or N, Unsure taken as no answer.
@@ -127,7 +128,7 @@ def kappa_interval(table: npt.ArrayLike, *, repeats: int = REPEATS, seed: int = 
 
 
 def rater_agreement(answers: Answers, *, repeats: int = REPEATS, seed: int = SEED) -> RaterAgreement:
-    """How far people agree, with 95 % percentile bootstrap intervals over cases.
+    """How far people agree, with 95 % intervals: Wilson for shares of cases, percentile bootstrap over cases for the rest.
 
     Args:
         answers: Label of each person for each case; people may have labelled different cases.
@@ -147,7 +148,7 @@ def rater_agreement(answers: Answers, *, repeats: int = REPEATS, seed: int = SEE
         with_unsure=int((enough & ~clear).sum()),
         compared=compared,
         unanimous=unanimous,
-        overlap=_share(unanimous, compared, repeats, seed),
+        overlap=_share(unanimous, compared),
         exclude=agreement(counts[clear][:, :2], repeats=repeats, seed=seed),
         as_class=agreement(counts, repeats=repeats, seed=seed),
         missing=agreement(counts[:, :2], repeats=repeats, seed=seed),
@@ -178,7 +179,7 @@ def _pair(p: str, first: Mapping[str, Label], q: str, second: Mapping[str, Label
         q,
         both,
         n,
-        _share(int(clear.trace()), n, repeats, seed),
+        _share(int(clear.trace()), n),
         _kappa_interval(clear, repeats, seed),
         _kappa_interval(table, repeats, seed),
         int(clear[0, 0]),
@@ -186,11 +187,9 @@ def _pair(p: str, first: Mapping[str, Label], q: str, second: Mapping[str, Label
     )
 
 
-def _share(part: int, whole: int, repeats: int, seed: int) -> Interval:
-    """A share of cases, drawn again as cases are."""
-    if not whole:
-        return Interval(None)
-    return interval(part / whole, np.random.default_rng(seed).binomial(whole, part / whole, repeats) / whole)
+def _share(part: int, whole: int) -> Interval:
+    """A share of cases with Wilson's interval: a bootstrap would be sure of itself where all agree."""
+    return Interval(part / whole, *wilson(part / whole, whole)) if whole else Interval(None)
 
 
 def _kappa_interval(table: Tables, repeats: int, seed: int) -> Interval:

@@ -68,6 +68,12 @@ def test_pairs_by_hand() -> None:
     assert p.kappa_as_class.value == pytest.approx(cohen_kappa([[2, 1, 0], [0, 1, 1], [0, 0, 1]]))
 
 
+def test_full_agreement_on_few_cases_is_no_certainty() -> None:
+    found = rater_agreement(people(a="YNYN", b="YNYN"), repeats=20)
+    assert (found.overlap.value, found.pairs[0].same.value, found.overlap.high) == (1, 1, 1)
+    assert found.overlap.low == found.pairs[0].same.low == pytest.approx(4 / (4 + 1.959963984540054**2))
+
+
 def test_people_who_labelled_different_cases() -> None:
     found = rater_agreement(people(a="YY..", b="..NN"), repeats=20)
     assert (found.cases, found.single, found.compared, found.overlap.value) == (4, 4, 0, None)
