@@ -86,7 +86,7 @@ class Labels:
     """
 
     db: Database
-    _salts: dict[str, str] = field(default_factory=dict)
+    _salts: dict[str, str] = field(default_factory=dict, repr=False)
 
     def register(self, name: str, experience_years: float, researcher: bool) -> Annotator:
         """Add a person.
