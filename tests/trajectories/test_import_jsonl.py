@@ -150,6 +150,9 @@ def test_an_empty_file_and_a_missing_one_are_refused(tmp_path):
     (tmp_path / "e.jsonl").write_text("\n \n")
     with pytest.raises(InputError, match="is empty"):
         import_source(tmp_path / "e.jsonl", "jsonl")
+    write_parquet(tmp_path / "e.parquet", [])
+    with pytest.raises(InputError, match="has no rows"):
+        import_source(tmp_path / "e.parquet", "parquet")
     with pytest.raises(InputError, match="cannot be opened"):
         import_source(tmp_path / "none.jsonl", "jsonl")
 

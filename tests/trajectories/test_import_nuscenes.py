@@ -154,6 +154,17 @@ def test_samples_may_be_a_list_and_broken_ones_stand_beside_good_ones(tmp_path):
     assert made.cases[1].agents is None and "no boxes of other road users" in made.report.outcomes[2].notes
 
 
+def test_a_folder_gives_the_samples_of_all_its_files(tmp_path):
+    write_samples(tmp_path, sample()).rename(tmp_path / "a.json")
+    write_samples(tmp_path, sample(token="t2"))
+    (tmp_path / "other.json").write_text("{}")
+    made = read(tmp_path)
+    assert [o.where for o in made.report.outcomes] == ['a.json, sample "t1"', 'output.json, sample "t2"']
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="holds no JSON file of samples"):
+        read(tmp_path / "empty")
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"a": ' * 5000])
 def test_files_that_hold_no_samples_are_refused(tmp_path, text):
     (tmp_path / "x.json").write_text(text)
@@ -181,7 +192,7 @@ def test_a_planner_may_come_from_a_file_in_the_axes_of_the_data(tmp_path):
 @real
 def test_the_known_values_of_the_real_file():
     made = import_source(REAL, "nuscenes")
-    assert detect(REAL) == "nuscenes"
+    assert detect(REAL) == detect(REAL.parent) == "nuscenes"
     assert [c.planner_id for c in made.cases] == ["constant_velocity", "constant_acceleration", "lateral_ramp", "faster", "late_braking"]
     case = made.cases[0]
     assert mean_up_to(case, 3.0).value == pytest.approx(1.667, abs=5e-4)

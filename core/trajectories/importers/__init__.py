@@ -83,7 +83,7 @@ _ALL = (
     Importer(
         "nuscenes",
         "nuScenes-like (JSON)",
-        "Samples by token as VAD, GenAD or OpenEMMA prepare them: x right, y forward, 2 Hz.",
+        "Samples by token as VAD, GenAD or OpenEMMA prepare them: x right, y forward, 2 Hz; a file or a folder.",
         "nuscenes_like",
         {"images": "Folder of the images; that of the file by default.", **_SCENES},
         "real files",

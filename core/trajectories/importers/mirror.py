@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from core.errors import InputError
 from core.trajectories.importers.case_documents import take_documents
 from core.trajectories.importers.collect import Collector
 from core.trajectories.parquet import is_mirror, parquet_rows
@@ -26,4 +27,6 @@ def read(path: Path) -> Imported:
     """
     out = Collector(path.name, "parquet")
     take_documents(out, ((f"row {n}", value, problem) for n, value, problem in parquet_rows(path)), path.parent)
+    if not out.outcomes:
+        raise InputError(f'"{path.name}" has no rows.')
     return out.result()

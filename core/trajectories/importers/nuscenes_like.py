@@ -52,10 +52,12 @@ class _BrokenError(Exception):
 
 
 def looks_like(path: Path) -> bool:
-    """Whether it is a JSON file whose first sample has the future of an ego vehicle."""
-    if not path.is_file() or path.suffix.lower() != ".json":
-        return False
+    """Whether it is a JSON file whose first sample has the future of an ego vehicle, or a folder with such a file."""
     try:
+        if path.is_dir():
+            return any(looks_like(p) for p in sorted(path.glob("*.json"))[:20])
+        if not path.is_file() or path.suffix.lower() != ".json":
+            return False
         with path.open("rb") as file:
             return b'"gt_ego_fut_trajs"' in file.read(4 * 2**20)
     except OSError:
@@ -70,35 +72,40 @@ def read(
     planner_file: Path | str | None = None,
     planner_axes: str = "right_forward",
 ) -> Imported:
-    """The cases of a file.
+    """The cases of a file, or of all such files in a folder.
 
     Args:
-        path: The JSON file.
+        path: The JSON file, or the folder.
         images: Folder of the images; that of the file by default.
         planners: Baselines.
         planner_file: Trajectories of planners by token.
         planner_axes: What x and y are in that file; as in this one by default.
 
     Raises:
-        InputError: The file is none of this format.
+        InputError: There is no file of this format.
     """
-    try:
-        content = json.loads(text_of(path))
-    except (ValueError, RecursionError) as e:
-        raise InputError(f'"{path.name}" is no JSON: {e}.') from e
-    samples = _samples(content, path.name)
+    files = [p for p in sorted(path.glob("*.json")) if looks_like(p)] if path.is_dir() else [path]
+    if not files:
+        raise InputError(f'The folder "{path.name}" holds no JSON file of samples (with "gt_ego_fut_trajs").')
     side = PlannerSide.of(planners, planner_file, planner_axes)
     out = Collector(path.name, "nuscenes")
     out.remarks.append("x right, y forward was turned to x forward, y left; the origin is the lidar, put down on the road")
-    folder = Path(images) if images else path.parent
-    for token, sample in samples.items():
-        where = f'sample "{str(token)[:40]}"'
+    for file in files:
         try:
-            case, notes = _scene(str(token), sample, samples, folder, path.name, out)
-        except _BrokenError as e:
-            out.reject(where, str(token)[:200], str(e))
-        else:
-            side.add(out, case, where, notes)
+            content = json.loads(text_of(file))
+        except (ValueError, RecursionError) as e:
+            raise InputError(f'"{file.name}" is no JSON: {e}.') from e
+        samples = _samples(content, file.name)
+        folder = Path(images) if images else file.parent
+        for token, sample in samples.items():
+            where = f'{f"{file.name}, " if len(files) > 1 else ""}sample "{str(token)[:40]}"'
+            alone = len(files) == 1 and len(samples) == 1
+            try:
+                case, notes = _scene(str(token), sample, samples, folder, file.name, alone, out)
+            except _BrokenError as e:
+                out.reject(where, str(token)[:200], str(e))
+            else:
+                side.add(out, case, where, notes)
     side.finish(out)
     return out.result()
 
@@ -113,7 +120,9 @@ def _samples(content: Any, name: str) -> Mapping[str, Any]:
     return content
 
 
-def _scene(token: str, sample: Any, samples: Mapping[str, Any], folder: Path, name: str, out: Collector) -> tuple[Case, tuple[str, ...]]:
+def _scene(
+    token: str, sample: Any, samples: Mapping[str, Any], folder: Path, name: str, alone: bool, out: Collector
+) -> tuple[Case, tuple[str, ...]]:
     if not isinstance(sample, Mapping):
         raise _BrokenError("it is no object")
     notes: list[str] = []
@@ -125,7 +134,7 @@ def _scene(token: str, sample: Any, samples: Mapping[str, Any], folder: Path, na
     speed = float(np.hypot(*velocity))
     expert = _expert(sample, speed, turn, notes)
     agents, things = _agents(sample, turn, notes)
-    cameras = cameras_of(sample, samples, folder, place, token, len(samples) == 1, out, notes)
+    cameras = cameras_of(sample, samples, folder, place, token, alone, out, notes)
     size = motion[5:7] if len(motion) >= 7 and (motion[5:7] > 0).all() else np.array([4.084, 1.85])
     bus = _array(sample, "can_bus", (None,))
     ego = Ego(
