@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.trajectories.importers import import_source
@@ -375,3 +377,20 @@ def test_what_is_far_away_is_left_out_and_counted(source):
     assert case.static_objects.items == ()
     assert case.agents.coverage.range_m == 100
     assert "3 things farther than 100 m from the expert's way were left out" in found.report.outcomes[0].notes
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_changed_byte_makes_the_import_fail_in_another_way(tmp_path_factory, data):
+    lamp = light(9, [(30, "red"), (60, "green")], 5, f"<position>{cr.point(60, 5)}</position>")
+    ways = [(cr.moving(i, [(10 + k, 2, 0, 10) for k in range(8)])) for i in (30, 31)]
+    content = bytearray(cr.scenario(cr.lanelet(1, 0, 4), lamp, cr.standing(50, 20, 0), *ways))
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(32, 126))
+    path = w.write(tmp_path_factory.mktemp("fuzz") / "a.xml", bytes(content))
+    try:
+        imported = read(path, expert_obstacle=30)
+    except InputError as e:
+        assert '"a.xml"' in str(e)
+        return
+    assert imported.report.accepted == len(imported.cases) <= 1

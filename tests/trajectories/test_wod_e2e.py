@@ -5,11 +5,14 @@ import tarfile
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.trajectories.case_set import open_case_set, write_case_set
 from core.trajectories.importers import detect, import_source
 from core.trajectories.importers.wod_submission import read_submission
+from core.trajectories.view import case_view
 from tests.trajectories import written as w
 
 FUTURE = [(2.0 * k, 0.1 * k) for k in range(1, 21)]
@@ -320,3 +323,28 @@ def test_names_that_look_alike_as_files_keep_their_own_images(source):
     imported = read(files, planners="constant_velocity")
     found = [imported.images[c.cameras[0].frames[0].path].read_bytes()[-1:] for c in imported.cases]
     assert found == [b"1", b"2"]
+
+
+def test_the_way_ahead_is_drawn_in_the_middle_of_the_front_image(source):
+    data = frame(future=[(2.0 * k, 0.0) for k in range(1, 21)], calibrations=w.calibration(1, [*LENS[:4], 0, 0, 0, 0, 0], FORWARD))
+    view = case_view(read(source(data), planners="lateral_ramp").cases[0])
+    front = next(c for c in view["cameras"] if c["name"] == "front")
+    strips = [s for s in front["ribbons"]["expert"] if s]
+    left, _, right, below = strips[-1][:4]
+    assert left < 960 < right
+    assert (left + right) / 2 == pytest.approx(960, abs=0.5)
+    assert 640 < below < 760, "the road 40 m ahead lies a little below the axis of a camera that looks straight ahead"
+    planner = [s for s in front["ribbons"]["planner"] if s][-1]
+    assert (planner[0] + planner[2]) / 2 < 950, "1.5 m to the left is left in the image"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_changed_byte_makes_the_import_fail_in_another_way(tmp_path_factory, data):
+    content = bytearray(frame(rated=[w.states(FUTURE, score=5.0)], images={1: w.JPEG}))
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path = w.write(tmp_path_factory.mktemp("fuzz") / "a.tfrecord", w.tfrecord(bytes(content)))
+    imported = read(path, planners="constant_velocity")
+    assert imported.report.accepted == len(imported.cases)
+    assert imported.report.accepted + imported.report.rejected == 1

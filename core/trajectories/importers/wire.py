@@ -131,7 +131,8 @@ class Message:
             if not isinstance(f.value, memoryview) or f.wire_type not in (BYTES, single) or len(f.value) % size:
                 raise WireError(f"field {number} at byte {f.offset:,} is no list of {size}-byte numbers")
             parts.append(np.frombuffer(f.value, dtype=kind))
-        return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
+        with np.errstate(invalid="ignore"):  # a signalling NaN is a NaN, which the importers look for
+            return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
 
     def number(self, number: int, kind: Kind = "<f4") -> float | None:
         """The number of a single float or double field, None if it is not there."""

@@ -31,6 +31,8 @@ PLACES: Mapping[int, CameraName] = {2: "front_left", 1: "front", 3: "front_right
 """Six of the eight cameras have a place; SIDE_LEFT and SIDE_RIGHT have none and are left out."""
 COMMANDS: Mapping[int, Command] = {0: "unknown", 1: "straight", 2: "left", 3: "right"}
 
+LARGEST = 1e6
+"""No number of a calibration, position or speed is larger."""
 FROM_OUR_AXES: Floats = np.array([[0.0, 0, 1, 0], [-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 """A point given as right, down, forward (ours) in Waymo's axes of a camera, which are forward, left, up."""
 
@@ -154,9 +156,9 @@ def _pairs(m: Message, first: int, second: int, n: int) -> Floats | None:
 def _calibration(m: Message) -> Calibration | str:
     """The calibration, or why it cannot be used."""
     k, t = m.floats(2, "<f8"), m.message(3).floats(1, "<f8")
-    if len(k) != 9 or not np.isfinite(k).all() or min(k[:2]) <= 0:
+    if len(k) != 9 or not (np.abs(k) < LARGEST).all() or min(k[:2]) <= 0:
         return f"{len(k)} intrinsic values; 9 finite ones (f_u, f_v, c_u, c_v, k1, k2, p1, p2, k3) expected"
-    if len(t) != 16 or not np.isfinite(t).all():
+    if len(t) != 16 or not (np.abs(t) < LARGEST).all():
         return f"{len(t)} extrinsic values; 16 finite ones expected"
     matrix = t.reshape(4, 4)
     if not np.allclose(matrix[:3, :3] @ matrix[:3, :3].T, np.eye(3), atol=1e-3):
