@@ -3,7 +3,8 @@
 Unsure is an abstention. What becomes of it decides the numbers, so each comes under its policy by name:
 "exclude" leaves out cases where somebody was unsure (the paper's choice), "as_class" takes Unsure as a third answer, "missing" takes it
 as no answer.
-Source: FluidTest, section 4.1 and Fig. 3. Its 79.31 % and kappa .7145 fit the unanimous share of 116 cases on which none of three was unsure.
+Source: FluidTest, section 4.1 and Fig. 3. Its 79.31 % and kappa .7145 fit the unanimous share of 116 cases on which none of three
+people was unsure.
 """
 
 from __future__ import annotations

@@ -184,9 +184,12 @@ def worst(values: Mapping[str, float], percent: float, worse: Worse) -> frozense
         raise ValueError(f"{percent} % is not between 0 and 100.")
     if not all(math.isfinite(v) for v in values.values()):
         raise ValueError("A metric that is not finite has no place in an order.")
+    return frozenset(_worst_first(values, worse)[: tail_size(len(values), percent)])
+
+
+def _worst_first(values: Mapping[str, float], worse: Worse) -> list[str]:
     sign = -1 if worse == "high" else 1
-    order = sorted(values, key=lambda s: (sign * values[s], s))
-    return frozenset(order[: tail_size(len(order), percent)])
+    return sorted(values, key=lambda s: (sign * values[s], s))
 
 
 @dataclass(frozen=True)
@@ -242,11 +245,13 @@ def threshold_sweep(
     """
     known = {p: {s: float(v) for s, v in of.items() if v is not None and math.isfinite(v)} for p, of in values.items()}
     common = in_common(known)
-    sets = {x: {p: worst({s: known[p][s] for s in common.scenes}, x, worse) for p in known} for x in percents}
-    names, n = list(known), len(common.scenes)
+    order = {p: _worst_first({s: of[s] for s in common.scenes}, worse) for p, of in known.items()}
+    n, names = len(common.scenes), list(known)
+    sets = {x: {p: frozenset(order[p][: tail_size(n, x)]) for p in names} for x in percents}
     points = tuple(
-        SweepPoint(x, a, b, overlap(sets[x][a], sets[x][b], common.scenes), tail_size(n, x) / n if n else None)
+        SweepPoint(x, a, b, overlap_of_counts(n, k, k, len(sets[x][a] & sets[x][b])), k / n if n else None)
         for x in percents
+        for k in [tail_size(n, x)]
         for i, a in enumerate(names)
         for b in names[i + 1 :]
     )
