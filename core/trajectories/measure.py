@@ -11,7 +11,7 @@ import numpy as np
 
 from core.errors import InputError, Problem
 from core.trajectories.case import Case
-from core.trajectories.displacement import REFERENCES, Measured, Reference, standard_displacements
+from core.trajectories.displacement import FULL_HORIZON_S, REFERENCES, Measured, Reference, displacement, standard_displacements
 from core.trajectories.nuplan_errors import heading_error_at
 from core.trajectories.rfs import rfs
 from core.trajectories.scenes import Common, in_common
@@ -96,9 +96,14 @@ class MetricTable:
 
 
 def standard_metrics(cases: Sequence[Case] = (), references: Sequence[Reference] = REFERENCES) -> tuple[Metric, ...]:
-    """ADE@3 s, ADE@5 s and FDE against each reference, heading error, RFS, and every number that the cases brought from outside."""
+    """ADE@3 s, ADE@5 s and FDE against each reference, heading error, RFS, and every number that the cases brought from outside.
+
+    Where cases end before 5 s (NAVSIM at 4 s, nuScenes at 3 s), FDE at their own end is there too, under a name with that time.
+    """
+    ends = sorted({round(c.horizon_s, 3) for c in cases if c.horizon_s < FULL_HORIZON_S - 1e-6})
+    short = [displacement("FDE", end, r) for r in references for end in ends]
     return (
-        *(Metric(d.key, d.label, "m", "high", d.of) for d in standard_displacements(references)),
+        *(Metric(d.key, d.label, "m", "high", d.of) for d in [*standard_displacements(references), *short]),
         Metric("heading_5s_expert", "Heading error@5 s (expert)", "rad", "high", lambda c: heading_error_at(c, 5.0)),
         Metric("rfs", "RFS", "", "low", rfs),
         *(Metric(k, k, "", None, _outside(k)) for k in sorted({k for c in cases for k in c.metrics})),

@@ -12,6 +12,7 @@ import pytest
 from core.errors import InputError
 from core.trajectories.displacement import error_at, mean_up_to
 from core.trajectories.importers import detect, import_source
+from core.trajectories.measure import measure
 from core.trajectories.projection import project
 from tests.source_files import csv_points, sample, track, write_samples
 
@@ -197,6 +198,9 @@ def test_the_known_values_of_the_real_file():
     case = made.cases[0]
     assert mean_up_to(case, 3.0).value == pytest.approx(1.667, abs=5e-4)
     assert error_at(case, 3.0).value == pytest.approx(3.917, abs=5e-4)
+    table = measure(made.cases)
+    assert table.values["fde_3s_expert"]["constant_velocity"][case.scene_id].value == pytest.approx(3.917, abs=5e-4)
+    assert table.values["fde_5s_expert"]["constant_velocity"][case.scene_id].value is None
     assert [c.name for c in case.cameras] == ["front"] and len(made.images) == 1
     assert case.cameras[0].intrinsics is not None and "bad_calibration" not in case.flags
     assert case.command == "straight" and case.history is not None and len(case.history) == 5
