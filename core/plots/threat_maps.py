@@ -227,6 +227,7 @@ def _heat(
             base.mark_text(dy=-6, fontSize=13, fontWeight=600).encode(text="text:N", color=ink),
             base.mark_text(dy=10, fontSize=10.5).encode(text="counts:N", color=ink),
         )
+        .resolve_scale(color="independent")  # the text's colours are none of a scale; a shared one cannot be drawn
         .properties(width=alt.Step(cell), height=alt.Step(min(cell, 52)), padding=PADDING, autosize=AUTOSIZE)
         .configure_view(stroke=None)
     )
