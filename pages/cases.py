@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import InputError
-from pages.shared import case_import, case_list, case_numbers, case_sets, shell
+from pages.shared import case_import, case_list, case_numbers, case_outside, case_sets, shell
 from pages.shared.case_sets import NEEDED
 from pages.shared.shell import Action
 
@@ -26,7 +26,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
 broken: InputError | None = None
 try:
     content = case_sets.opened(current)
-    numbers = case_list.measured(content)
+    numbers = case_list.measured(current, content)
 except InputError as e:
     broken = e
 with top:
@@ -42,6 +42,7 @@ if view == SETS or broken is not None:
     case_import.show(current)
 elif view == METRICS:
     case_numbers.show(numbers)
+    case_outside.show(current, case_list.numbered(current, content))
 else:
     found = case_list.filters(content)
     case_list.show(current, content, numbers, found)

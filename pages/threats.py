@@ -24,7 +24,7 @@ with shell.errors_as_card(NAME, "The threat rates cannot be shown."):
         case_sets.without(NAME, "No case yet, so no threat rate.", EMPTY)
         st.stop()
     content = case_sets.opened(current)
-    numbers = case_list.measured(content)
+    numbers = case_list.measured(current, content)
 top = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
     view = st.segmented_control(

@@ -57,12 +57,7 @@ def bev_chart(bev: View, dark: bool = False, height: int = 330) -> alt.LayerChar
     for name in ("rated", "expert", "planner"):
         if bev.get(name) is not None:
             layers += _path(bev[name], colours[name], x, y, dark, named=name == "planner")
-    return (
-        alt.layer(*layers)
-        .properties(height=height, padding=PADDING)
-        .configure_view(stroke=None)
-        .configure(background="transparent")
-    )
+    return alt.layer(*layers).properties(height=height, padding=PADDING).configure_view(stroke=None).configure(background="transparent")
 
 
 def _path(path: View, colour: str, x: alt.X, y: alt.Y, dark: bool, named: bool) -> list[alt.Chart]:
@@ -156,12 +151,15 @@ def speed_chart(speed: View, dark: bool = False, height: int = 92) -> alt.LayerC
     x = alt.X("t:Q", scale=alt.Scale(domain=[0, end]), axis=axis(labelExpr="datum.label + ' s'", tickCount=5, grid=False, **quiet))
     y = alt.Y("v:Q", scale=alt.Scale(domain=[0, top]), axis=axis(tickCount=3, **quiet))
     base = alt.Chart(data).encode(x=x, y=y, detail="who:N", color=alt.Color("colour:N", scale=None))
-    last = data.groupby("who", sort=False).tail(1)
-    names = alt.Chart(last).mark_text(align="right", dy=-8, fontSize=11, fontWeight=600).encode(
-        x=x, y=y, text="who:N", color=alt.Color("colour:N", scale=None)
-    )  # fmt: skip
+    last = data.groupby("who", sort=False).tail(1).sort_values("v", ascending=False, kind="stable")
+    names = [
+        alt.Chart(last.iloc[[i]])
+        .mark_text(align="right", dy=-8 if i == 0 else 11, fontSize=11, fontWeight=600)  # the fastest above its line, others below
+        .encode(x=x, y=y, text="who:N", color=alt.Color("colour:N", scale=None))
+        for i in range(len(last))
+    ]
     return (
-        alt.layer(base.mark_line(strokeWidth=2.2), names)
+        alt.layer(base.mark_line(strokeWidth=2.2), *names)
         .properties(height=height, padding=PADDING)
         .configure_view(stroke=None)
         .configure(background="transparent")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from core.operators import labelling, threats
+from core.operators import labelling, outside, threats
 from core.storage import SavedCaseSet
 from core.trajectories.case import Case
 from core.trajectories.case_set import CaseSet
@@ -36,19 +36,38 @@ class Filter:
     left_out: int
 
 
-def measured(content: CaseSet) -> MetricTable:
+def numbered(saved: SavedCaseSet, content: CaseSet) -> tuple[Case, ...]:
+    """The cases with the numbers from outside that were added to the set.
+
+    Raises:
+        InputError: A file of numbers is gone.
+    """
+    return _numbered(state.store().db.name, saved.id, saved.digest, _files(saved), content)
+
+
+def _files(saved: SavedCaseSet) -> tuple[str, ...]:
+    return tuple(f.sha256 for f in outside.outside_files(state.store(), saved.id))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _numbered(database: str, set_id: str, digest: str, files: tuple[str, ...], _content: CaseSet) -> tuple[Case, ...]:
+    del database, digest, files  # only keys of the cache
+    return outside.with_outside(state.store(), set_id, _content.cases)
+
+
+def measured(saved: SavedCaseSet, content: CaseSet) -> MetricTable:
     """The metrics of a set, computed once.
 
     Raises:
         InputError: A planner has a scene twice.
     """
-    return _measured(content.digest, content)
+    return _measured(state.store().db.name, saved.id, saved.digest, _files(saved), numbered(saved, content))
 
 
 @st.cache_resource(show_spinner="Measuring the cases.", max_entries=4)
-def _measured(digest: str, _content: CaseSet) -> MetricTable:
-    del digest  # only a key of the cache
-    return threats.measure_cases(_content.cases)
+def _measured(database: str, set_id: str, digest: str, files: tuple[str, ...], _cases: tuple[Case, ...]) -> MetricTable:
+    del database, set_id, digest, files  # only keys of the cache
+    return threats.measure_cases(_cases)
 
 
 def filters(content: CaseSet) -> Filter:

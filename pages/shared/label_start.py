@@ -159,7 +159,7 @@ def _you(annotator: Annotator) -> Text:
 def _head(at: int, sentence: Text, provenance: Text, synthetic: bool = True) -> None:
     """Headline, and how far the way to labelling has been gone; examples and practice cases are made up."""
     shell.header(NAME, sentence, provenance, synthetic=synthetic and at > 0)
-    done = ["done" if i < at else "now" if i == at else "to come" for i in range(len(STEPS))]
+    done = ["done" if i < at else "to do" if i == at else "later" for i in range(len(STEPS))]
     shell.steps([Step(name, text, "", now=i == at) for i, (name, text) in enumerate(zip(STEPS, done, strict=True))])
 
 

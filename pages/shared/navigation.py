@@ -34,9 +34,9 @@ ENTRIES: Sequence[Entry] = (
     Entry("Coverage", "pages/triage.py", "Where it fails", ":material/trending_down:"),
     Entry("Coverage", "pages/benchmark.py", "Compare methods", ":material/compare_arrows:"),
     Entry("Trajectory threats", "pages/cases.py", "Cases", ":material/alt_route:"),
+    Entry("Trajectory threats", "pages/label.py", "Label", ":material/keyboard:"),
     Entry("Trajectory threats", "pages/review.py", "Review", ":material/groups:"),
     Entry("Trajectory threats", "pages/threats.py", "Threat rates", ":material/warning:"),
-    Entry("Trajectory threats", "pages/label.py", "Label", ":material/keyboard:"),
 )
 
 

@@ -13,7 +13,7 @@ from core.operators.labelling import LabelAgreement
 from core.plots.threat_maps import LABEL_CATEGORIES, overlap_map, pattern_map
 from core.storage.label_events import Label
 from core.threats import overlap_matrix
-from pages.shared import shell
+from pages.shared import charts, shell
 from pages.shared.markup import Text, count, table
 from pages.shared.shell import Tile
 
@@ -47,7 +47,7 @@ def show(found: LabelAgreement, groups: Mapping[str, RaterAgreement]) -> None:
     )
     shell.note(
         f"{count(r.cases, 'case')} labelled by anybody: {r.single:,} by one person only, {r.with_unsure:,} by several of whom somebody was "
-        f"unsure, {r.compared:,} compared. Bootstrap over cases, 95 %."
+        f"unsure, {r.compared:,} compared. Intervals 95 %: Wilson for shares, bootstrap over cases for the rest."
     )
     if found.not_counting:
         shell.note(f"Left out until somebody looks at what stands out: {', '.join(found.not_counting)}.")
@@ -77,9 +77,9 @@ def _maps(answers: Mapping[str, Mapping[str, Label]]) -> None:
     kept = set(clear)
     shell.section("Who said what", f"{len(clear):,} cases that all {len(shown)} labelled and nobody was unsure about, sorted by pattern")
     rows = {p: {c: x for c, x in of.items() if c in kept} for p, of in shown.items()}
-    st.altair_chart(pattern_map(rows, LABEL_CATEGORIES, dark, scenes="cases"), width="stretch", key="label_pattern")
+    charts.wide(pattern_map(rows, LABEL_CATEGORIES, dark, scenes="cases"), "label_pattern")
     shell.section("Overlap of the cases with Y", "Jaccard: shared / union, with the counts")
-    st.altair_chart(overlap_map(overlap_matrix(yes_sets(shown, clear), clear), "jaccard", dark), key="label_overlap")
+    st.altair_chart(overlap_map(overlap_matrix(yes_sets(shown, clear), clear), "jaccard", dark), width="content", key="label_overlap")
     if len(answers) > len(shown):
         shell.note(f"{len(answers) - len(shown):,} more people are not drawn: those with the fewest labels.")
 

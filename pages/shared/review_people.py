@@ -15,7 +15,7 @@ from core.operators.labelling import FLAGS, PersonProgress, Progress, Share
 from core.plots.threat_rates import time_histogram
 from core.storage import SavedCaseSet, Store
 from core.storage.label_events import LABELS, Annotator
-from pages.shared import label_start, shell
+from pages.shared import charts, label_start, shell
 from pages.shared.markup import Text, bar, chip, code, count, fill, table
 from pages.shared.shell import Tile
 
@@ -118,7 +118,7 @@ def times(found: Mapping[str, LabelTimes]) -> None:
         ]
     )
     shell.section("Label times", "from all critical images on the screen to the key")
-    st.altair_chart(time_histogram(every, shell.dark()), width="stretch", key="label_times")
+    charts.wide(time_histogram(every, shell.dark()), "label_times")
     minutes = every.minutes(100)
     shell.note(
         f"n = {count(every.n, 'label')}; left out: {every.untimed:,} without a time, {every.hidden:,} with the tab hidden meanwhile; "

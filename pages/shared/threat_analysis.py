@@ -10,7 +10,7 @@ from core.plots.threat_maps import MEASURES, STATUS_CATEGORIES, overlap_map, pat
 from core.plots.threat_rates import binned_chart, sweep_lines
 from core.threats import SCALES, Sweep
 from core.trajectories.measure import MetricTable
-from pages.shared import shell
+from pages.shared import charts, shell
 from pages.shared.markup import table
 from pages.shared.threat_text import percent, planner
 
@@ -32,7 +32,7 @@ def by_metric(found: SetVerdicts, numbers: MetricTable) -> None:
         bins = st.segmented_control("Number", BINS, default=5, required=True, key="bins")
     rates = threats.threats_by_metric(found, numbers, metric, scale, bins or 5)
     shell.section(f"Threat rate by {known[metric]}", "share of scenes with an added threat, 95 % Wilson intervals, n below")
-    st.altair_chart(binned_chart(rates, known[metric], shell.dark()), width="stretch", key="binned")
+    charts.wide(binned_chart(rates, known[metric], shell.dark()), "binned")
     out = [f"{planner(r.planner_id)}: {r.unknown:,} without the metric, {r.outside:,} outside the bins" for r in rates]
     open_ = sum(b.open for r in rates for b in r.bins)
     shell.note(f"Left out: {'; '.join(out)}. Scenes without a verdict are in no rate: {open_:,}.")
@@ -58,14 +58,14 @@ def overlap(found: SetVerdicts, numbers: MetricTable) -> None:
     shell.section("Verdicts scene by scene", f"{len(result.common.scenes):,} scenes in common, sorted by pattern")
     shared = set(result.common.scenes)
     rows = {planner(p): {s: x for s, x in of.items() if s in shared} for p, of in found.statuses.items()}
-    st.altair_chart(pattern_map(rows, STATUS_CATEGORIES, dark), width="stretch", key="verdict_pattern")
+    charts.wide(pattern_map(rows, STATUS_CATEGORIES, dark), "verdict_pattern")
     measure = st.segmented_control(
         "Measure", list(MEASURES), format_func=lambda m: MEASURES[m][0], default="directional", required=True, key="measure"
     )
     left, right = st.columns([0.46, 0.54], gap="large")
     with left:
         shell.section("Same scenes?", MEASURES[measure or "directional"][1])
-        st.altair_chart(overlap_map(result.matrix, measure or "directional", dark), key="overlap")
+        st.altair_chart(overlap_map(result.matrix, measure or "directional", dark), width="content", key="overlap")
         told = ", ".join(f"{planner(p)} {n:,}" for p, n in result.open.items() if n)
         shell.note(f"Scenes without a verdict are in no set{': ' + told if told else ', and there are none'}.")
     with right:
@@ -84,7 +84,7 @@ def _tails(found: SetVerdicts, numbers: MetricTable, dark: bool) -> None:
     if not sweeps:
         shell.note("No metric is known for scenes that all planners share.")
         return
-    st.altair_chart(sweep_lines(sweeps, dark=dark), width="stretch", key="sweeps")
+    charts.wide(sweep_lines(sweeps, dark=dark), "sweeps")
     unknown = {p: n for s in sweeps for p, n in s.unknown.items() if n}
     if unknown:
         shell.note(f"Scenes without the metric left out: {', '.join(f'{planner(p)} {n:,}' for p, n in unknown.items())}.")

@@ -24,7 +24,7 @@ def overview(report: NatrReport, numbers: MetricTable) -> None:
     shell.section(
         "No Additional Threat Rate", "share of scenes without an added threat; broad bar: scenes without a verdict counted both ways"
     )
-    st.altair_chart(natr_intervals(report, shell.dark()), width="stretch", key="natr")
+    st.altair_chart(natr_intervals(report, shell.dark()), width="content", key="natr")
     rows = [_line(p, numbers) for p in sorted(report.shared, key=lambda p: -(p.overall.natr or 0.0))]
     categories = [r.set.label for r in report.shared[0].level("supercategory")]
     metrics = [m.label for m in numbers.metrics if m.key in BESIDE]
@@ -85,7 +85,7 @@ def by_threat(report: NatrReport) -> None:
         f"{LEVELS[level or 'supercategory']} of {planner(p.planner_id)}", f"share of its {p.n:,} scenes with a threat of that kind"
     )
     if seen:
-        st.altair_chart(rate_intervals({r.set.label: r for r in seen}, shell.dark()), width="stretch", key=f"rates-{level}-{p.planner_id}")
+        st.altair_chart(rate_intervals({r.set.label: r for r in seen}, shell.dark()), width="content", key=f"rates-{level}-{p.planner_id}")
     if len(seen) < len(rates):
         shell.note(f"{len(rates) - len(seen)} of {len(rates)} threats were found in no scene and are not drawn; the table lists them.")
     if p.unnamed:
