@@ -72,8 +72,6 @@ def overlap_of_counts(n: int, first: int, second: int, shared: int) -> Overlap:
         raise ValueError(f"Sets of {first} and {second} out of {n} scenes cannot share {shared}.")
     if not n:
         return Overlap(0, 0, 0, 0, None, None, None, None, None, None, None)
-    from scipy.stats import hypergeom
-
     expected = first * second / n
     same = (n - first - second + 2 * shared) / n
     chance = (first * second + (n - first) * (n - second)) / n**2
@@ -88,8 +86,22 @@ def overlap_of_counts(n: int, first: int, second: int, shared: int) -> Overlap:
         expected,
         _share(shared, expected),
         None if first * second + (n - first) * (n - second) == n * n else (same - chance) / (1 - chance),
-        float(hypergeom.sf(shared - 1, n, first, second)),
+        _as_many_by_chance(n, first, second, shared),
     )
+
+
+def _as_many_by_chance(n: int, first: int, second: int, shared: int) -> float:
+    """Probability that two sets of these sizes share as many or more (hypergeometric)."""
+    from scipy.special import gammaln  # scipy.stats takes seconds to load
+
+    k = np.arange(shared, min(first, second) + 1)
+
+    def choose(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+        a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+        return np.asarray(gammaln(a + 1) - gammaln(b + 1) - gammaln(a - b + 1))
+
+    log_p = choose(first, k) + choose(n - first, second - k) - choose(n, second)
+    return float(min(np.exp(log_p).sum(), 1.0))
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -40,6 +40,15 @@ def test_chance_is_that_of_all_sets_of_the_same_size(a: set[str], b: set[str]) -
     assert turned.p == pytest.approx(found.p)
 
 
+@pytest.mark.parametrize(
+    ("n", "first", "second", "shared"), [(151, 63, 80, 46), (151, 16, 16, 4), (20_000, 9_000, 7_000, 3_200), (5, 5, 5, 5)]
+)
+def test_chance_in_large_sets_is_that_of_scipy(n: int, first: int, second: int, shared: int) -> None:
+    from scipy.stats import hypergeom
+
+    assert overlap_of_counts(n, first, second, shared).p == pytest.approx(hypergeom.sf(shared - 1, n, first, second), rel=1e-7)
+
+
 def test_empty_and_full_sets() -> None:
     none = overlap((), (), SCENES)
     assert (none.jaccard, none.of_first, none.lift, none.kappa, none.expected) == (None, None, None, None, 0)
