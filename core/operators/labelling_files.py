@@ -64,7 +64,9 @@ def export(store: Store, set_id: str, folder: Path | None = None, *, planner: bo
     rows: list[LabelRow] = []
     for who, person in people.items():
         for slot, event in person.labels.items():
-            if slot.name not in LABELLING_SLOTS:
+            if slot.case_id not in by_id:
+                gone["labels of cases that the set does not have"] += 1
+            elif slot.name not in LABELLING_SLOTS:
                 gone[f"labels of the {slot.name.split(':')[0]} round"] += 1
             else:
                 rows.append(_row(saved.digest, by_id[slot.case_id], names[who], slot, event, person, counts[who], comments))
@@ -81,6 +83,7 @@ def export(store: Store, set_id: str, folder: Path | None = None, *, planner: bo
             note=d.note if comments else None,
         )
         for case_id, found in sorted(decisions(people).items(), key=lambda x: case_code(saved.digest, x[0]))
+        if case_id in by_id
         for d in found
     ]
     rows += decided

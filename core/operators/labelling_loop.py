@@ -103,8 +103,8 @@ def window(store: Store, set_id: str, annotator_id: str, *, round: Round = "labe
     slots = queue(store, set_id, person, round)
     open_ = [s for s in slots if s not in person.labels]
     waiting = set(open_)
-    again = [s for s in person.taken_back if s in waiting]
-    first = _once_each([*again, *(s for s in open_ if s not in set(again))])[: max(n, 0)]
+    again = dict.fromkeys(s for s in person.taken_back if s in waiting)
+    first = _once_each([*again, *(s for s in open_ if s not in again)])[: max(n, 0)]
     done = len(slots) - len(open_)
     items = tuple(
         QueueItem(done + i, token_of(salt, set_id, s), s.case_id, s.name, person.next_seq.get(s.case_id, 1)) for i, s in enumerate(first, 1)
@@ -218,9 +218,8 @@ def feedback(store: Store, set_id: str, annotator_id: str, case_id: str) -> Feed
 
 def resolve(store: Store, set_id: str, annotator_id: str, tokens: Collection[str]) -> dict[str, Slot]:
     """The places that tokens stand for; a token that is none of this person in this set is left out."""
-    entries, salt = entries_for(store, set_id), store.labels.salt(annotator_id)
-    attempts = calibration_of(entries, person_of(store, set_id, annotator_id), annotator_id).attempt + 1
-    table = _table(salt, set_id, entries, attempts)
+    attempts = calibration_of(entries_for(store, set_id), person_of(store, set_id, annotator_id), annotator_id).attempt + 1
+    table = _table(store, set_id, annotator_id, attempts)
     return {t: table[t] for t in tokens if t in table}
 
 
@@ -257,9 +256,11 @@ def entries_for(store: Store, set_id: str) -> tuple[Entry, ...]:
 
 
 @lru_cache(maxsize=64)
-def _table(salt: str, set_id: str, entries: tuple[Entry, ...], attempts: int) -> Mapping[str, Slot]:
+def _table(store: Store, set_id: str, annotator_id: str, attempts: int) -> Mapping[str, Slot]:
+    """Every place that one person may be shown, by its token."""
+    salt = store.labels.salt(annotator_id)
     names = [*LABELLING_SLOTS, "training:1", *(f"calibration:{k}" for k in range(1, attempts + 1))]
-    return {token_of(salt, set_id, s): s for s in (Slot(e.case_id, name) for e in entries for name in names)}
+    return {token_of(salt, set_id, s): s for s in (Slot(e.case_id, name) for e in entries_for(store, set_id) for name in names)}
 
 
 def person_of(store: Store, set_id: str, annotator_id: str) -> PersonState:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import settings as settings_of
+from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.settings import Settings
@@ -221,6 +225,83 @@ def test_the_database_itself_refuses_a_second_event_of_a_number_and_of_a_uid(sto
     for change in ({"uid": uuid4().hex}, {"seq": 2}):
         with pytest.raises(sa.exc.IntegrityError), store.db.write() as c:
             c.execute(label_events.insert().values(row | change))
+
+
+# Any order of anything
+
+
+@dataclass
+class Tab:
+    """A screen of a person that may be out of date: it numbers events by what it last knew."""
+
+    seqs: dict[str, int] = field(default_factory=dict)
+    last: dict[tuple[str, str], NewEvent] = field(default_factory=dict)
+
+
+MOVES = st.lists(
+    st.tuples(
+        st.integers(0, 2),  # tab
+        st.sampled_from(["label", "revoke", "comment", "tags", "again", "look"]),
+        st.sampled_from(["a", "b"]),
+        st.sampled_from(["main", "repeat"]),
+    ),
+    max_size=40,
+)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, str]]:
+    """A store that many examples share, each with a person of its own, and a set."""
+    opened = open_store(Settings.from_environment({"ODDYSSEY_HOME": str(tmp_path_factory.mktemp("tabs"))}))
+    yield opened, saved_set(opened)
+    opened.close()
+
+
+@given(moves=MOVES)
+@settings_of(max_examples=60, deadline=None)
+def test_whatever_three_tabs_do_nothing_is_twice_and_everything_told_as_stored_is_there(
+    moves: list[tuple[int, str, str, str]], shared: tuple[Store, str]
+) -> None:
+    opened, set_id = shared
+    ann = opened.labels.register(uuid4().hex, 1, False).id
+    tabs = [Tab() for _ in range(3)]
+    sent, acked, refused = list[NewEvent](), set[str](), set[str]()
+    for number, move, case_id, slot in moves:
+        tab = tabs[number]
+        if move == "look":  # a reload: the tab knows what is stored
+            for e in opened.labels.events(set_id, ann):
+                tab.seqs[e.new.case_id] = max(tab.seqs.get(e.new.case_id, 1), e.new.seq + 1)
+                if e.new.kind == "label":
+                    tab.last[e.new.case_id, e.new.slot] = e.new
+            continue
+        if move == "again":
+            events = sent[-5:]
+        elif move == "revoke" and (case_id, slot) not in tab.last:
+            continue
+        else:
+            payload: dict[str, Any] = {"uid": tab.last[case_id, slot].uid} if move == "revoke" else {}
+            events = [event(case_id, tab.seqs.get(case_id, 1), move, slot=slot, payload=payload)]
+            tab.seqs[case_id] = events[0].seq + 1
+            if move == "label":
+                tab.last[case_id, slot] = events[0]
+        sent += [e for e in events if e not in sent]
+        done = opened.labels.append(ann, set_id, events)
+        assert set(done.settled) == {e.uid for e in events}
+        acked |= set(done.acked)
+        refused |= {c.new.uid for c in done.conflicts}
+    stored = opened.labels.events(set_id, ann)
+    assert {e.new.uid for e in stored} == acked
+    assert len(stored) == len(acked)
+    assert len({(e.new.case_id, e.new.seq) for e in stored}) == len(stored)
+    assert {e.uid for e in sent} == acked | refused
+    standing: dict[tuple[str, str], str] = {}
+    for e in stored:  # a label stands only where none stood, and only the one that stands is taken back
+        place = (e.new.case_id, e.new.slot)
+        if e.new.kind == "label":
+            assert place not in standing
+            standing[place] = e.new.uid
+        elif e.new.kind == "revoke":
+            assert standing.pop(place) == e.new.payload["uid"]
 
 
 # Durability
