@@ -115,6 +115,7 @@ def test_a_cell_says_its_measure_and_what_it_is_made_of(measure: Any, text: str,
             rgb = [np.interp(cell["value"], scale["domain"], [int(c[k : k + 2], 16) for c in scale["range"]]) for k in (1, 3, 5)]
             assert contrast(cell["ink"], "#" + "".join(f"{round(x):02x}" for x in rgb)) >= 4.5
     assert spec["layer"][0]["encoding"]["color"]["scale"]["interpolate"] == "rgb"
+    assert spec["resolve"]["scale"]["color"] == "independent", "Vega draws nothing where cells and text share a scale of colours"
 
 
 def sweeps() -> list[Any]:
