@@ -17,7 +17,7 @@ from core.trajectories.case import CAMERAS, Agent, Agents, Camera, CameraName, C
 from core.trajectories.report import Imported
 
 LEVELS = (20, 60, 100, 140, 180, 220)
-WIDTH, HEIGHT = 320, 200
+WIDTH, HEIGHT = 480, 300
 YAWS: dict[CameraName, float] = {
     "front_left": 55.0,
     "front": 0.0,
@@ -40,12 +40,14 @@ def case_of(rgb: tuple[int, ...]) -> int:
     return near[0] + 6 * near[1] + 36 * near[2]
 
 
-def picture(rgb: tuple[int, int, int]) -> bytes:
-    """A flat JPEG."""
+def picture(rgb: tuple[int, int, int], name: CameraName) -> bytes:
+    """A flat JPEG with a mark of its camera at the lower edge."""
     from PIL import Image
 
+    image, at = Image.new("RGB", (WIDTH, HEIGHT), rgb), 20 + 60 * CAMERAS.index(name)
+    image.paste((255, 255, 255), (at, HEIGHT - 20, at + 40, HEIGHT))
     out = io.BytesIO()
-    Image.new("RGB", (WIDTH, HEIGHT), rgb).save(out, "JPEG", quality=92)
+    image.save(out, "JPEG", quality=92)
     return out.getvalue()
 
 
@@ -67,10 +69,9 @@ def make_case(i: int, images: dict[str, bytes], cameras: tuple[CameraName, ...] 
     for name in cameras:
         shots = []
         for k in range(frames):
-            fade = 1 - 0.12 * (frames - 1 - k)
-            shade = tuple(int(v * fade) for v in (r, g, b))
-            path = f"images/{shade[0]:03}{shade[1]:03}{shade[2]:03}.jpg"
-            images.setdefault(path, picture(shade))
+            shade = tuple(int(v * (1 - 0.12 * (frames - 1 - k))) for v in (r, g, b))
+            path = f"images/{i:03}/{name}_{k}.jpg"
+            images[path] = picture(shade, name)
             shots.append(Frame(-0.25 * (frames - 1 - k), path))
         made.append(camera(name, tuple(shots)))
     t = 0.25 * np.arange(1, 21)
@@ -130,8 +131,8 @@ def labelled(home: Path, cases: list[Case], images: dict[str, bytes], name: str 
     return Labelled(store, saved)
 
 
-def flat_cases(home: Path, n: int, frames: int = 1) -> Labelled:
+def flat_cases(home: Path, n: int, frames: int = 1, cameras: tuple[CameraName, ...] = CAMERAS, name: str = "Flat cases") -> Labelled:
     """A set of n cases that differ in colour."""
     images: dict[str, bytes] = {}
-    cases = [make_case(i, images, frames=frames) for i in range(n)]
-    return labelled(home, cases, images)
+    cases = [make_case(i, images, cameras, frames) for i in range(n)]
+    return labelled(home, cases, images, name)

@@ -8,69 +8,11 @@ import time
 
 import pytest
 
+from tests.label_pages import CODES, PIXEL, SEEN_MS, SHOWN, label, on_screen, press, progress, saved, start, wait_for_case
+from tests.label_pages import ignored as ignored_of
 from tests.label_sets import case_of, flat_cases
 
 pytestmark = pytest.mark.browser
-
-SHOWN = ".od-label[data-case]"
-SEEN_MS = 200
-CODES = {"y": "Y", "n": "N", " ": "U"}
-PIXEL = """(label) => {
-    const canvas = label.querySelector('.cam canvas[role="img"]');
-    if (!canvas || !canvas.width) return null;
-    const d = canvas.getContext('2d').getImageData(canvas.width - 12, 12, 1, 1).data;
-    return d[3] < 255 ? null : [d[0], d[1], d[2]];
-}"""
-
-
-def label(page):
-    """The root of the component."""
-    return page.locator(".od-label")
-
-
-def progress(page):
-    """What stands beside the case about how far one is."""
-    return label(page).locator(".progress").inner_text()
-
-
-def on_screen(page):
-    """The case whose picture the first camera shows, read from its pixels; None without one."""
-    rgb = label(page).evaluate(PIXEL)
-    return None if rgb is None else case_of(tuple(rgb))
-
-
-def wait_for_case(page):
-    """Wait until a case has been on the screen long enough for a key to count; gives its name in the browser."""
-    return page.wait_for_function(
-        """([label, seen]) => {
-            const now = label.dataset.case;
-            if (!now) { window.since = null; return null; }
-            if (!window.since || window.since[0] !== now) { window.since = [now, performance.now()]; return null; }
-            return performance.now() - window.since[1] > seen + 20 ? now : null;
-        }""",
-        arg=[label(page).element_handle(), SEEN_MS],
-        timeout=30_000,
-    ).json_value()
-
-
-def saved(page):
-    """Wait until everything that was pressed is stored."""
-    page.wait_for_selector('.od-label[data-waiting="0"]', timeout=30_000)
-
-
-def press(page, key):
-    """Press a key for the case on the screen and wait until another one is up; gives the number of the case that was shown."""
-    before = wait_for_case(page)
-    shown = on_screen(page)
-    page.keyboard.press(key)
-    page.wait_for_function("([label, before]) => label.dataset.case !== before", arg=[label(page).element_handle(), before], timeout=30_000)
-    return shown
-
-
-def start(tab, address):
-    """Open the page and wait for the first case."""
-    tab.open(address)
-    tab.page.wait_for_selector(SHOWN)
 
 
 def test_a_run_of_sixteen_cases_by_keyboard(fresh_server, tab):
@@ -108,7 +50,7 @@ def test_twenty_presses_a_second_label_only_what_was_on_the_screen(fresh_server,
     # What stands on the screen is noted at each press, before the page itself hears of it.
     label(page).evaluate(
         "(label, pixel) => { const read = eval(pixel); window.log = []; window.addEventListener('keydown',"
-        " (e) => window.log.push([performance.now(), e.key, read(label), label.isConnected, label.dataset.ignored]), true); }",
+        " (e) => window.log.push([performance.now(), e.key, read(label)]), true); }",
         PIXEL,
     )
     begun = time.perf_counter()
@@ -119,13 +61,12 @@ def test_twenty_presses_a_second_label_only_what_was_on_the_screen(fresh_server,
     log = page.evaluate("() => window.log")
     saved(page)
     stored = work.labels(ada)
-    ignored = int(label(page).get_attribute("data-ignored"))
+    ignored = ignored_of(page)
     assert len(log) == 200
-    print(log[::5])
     assert len(stored) + ignored == 200
     assert f"{ignored} key presses ignored" in progress(page)
     # Each label is of the case that was on the screen when some press of that key was made, in the same order.
-    seen = iter([(case_of(tuple(rgb)), CODES[key]) for _, key, rgb, *_ in log if rgb])
+    seen = iter([(case_of(tuple(rgb)), CODES[key]) for _, key, rgb in log if rgb])
     assert all(one in seen for one in stored), (stored, log)
     assert len(set(stored)) == len(stored)
     assert len(stored) >= 20, "hardly any press was taken"
