@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from core.digest import sha256_json
 from core.errors import ConflictError, InputError
 from core.labels.checks import Checks, Flag, check_person
 from core.labels.consensus import Decision, Disputed, decisions, disputed, main_labels, touched
@@ -195,6 +196,12 @@ def verdicts(store: Store, set_id: str, rule: Rule = "majority") -> tuple[Verdic
     ]
     decided = {c: d[-1].label for c, d in decisions(people).items() if c in places}
     return label_verdicts(labels, places, rule, decided)
+
+
+def basis(store: Store, set_id: str) -> str:
+    """What every figure of a set rests on, as text that changes with it: its events, cleared flags, and flags that leave cases out."""
+    chosen = {k: v for k, v in store.preferences.all().items() if k.startswith(f"labels:{set_id}:")}
+    return sha256_json([store.labels.stamp(set_id), chosen])
 
 
 def people_of(store: Store, set_id: str) -> dict[str, PersonState]:

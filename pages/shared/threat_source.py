@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.digest import sha256_bytes
-from core.operators import threats
+from core.operators import labelling, threats
 from core.operators.threats import SetVerdicts
 from core.storage import SavedCaseSet
 from core.threats import POLICIES, NatrReport, Policy
@@ -66,12 +66,12 @@ def controls(saved: SavedCaseSet) -> Source:
 
 def _of_people(saved: SavedCaseSet, rule: Rule) -> SetVerdicts:
     store = state.store()
-    return _labels(store.db.name, saved.id, store.labels.stamp(saved.id), store.preferences.get(f"labels:{saved.id}:left_out"), rule)
+    return _labels(store.db.name, saved.id, labelling.basis(store, saved.id), rule)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def _labels(database: str, set_id: str, stamp: int, left_out: list[str] | None, rule: Rule) -> SetVerdicts:
-    del database, stamp, left_out  # only keys of the cache: an event more gives another stamp
+def _labels(database: str, set_id: str, basis: str, rule: Rule) -> SetVerdicts:
+    del database, basis  # only keys of the cache
     return threats.verdicts_of_labels(state.store(), set_id, rule)
 
 

@@ -216,3 +216,17 @@ def test_what_is_left_out_by_choice_is_in_no_figure(store: Store) -> None:
     assert [v.case_id for v in labelling.verdicts(store, set_id)] == ["s01-p0"]
     assert labelling.agreement(store, set_id, repeats=10).raters.cases == 1
     assert labelling.progress(store, set_id).left_out == 1
+
+
+def test_what_figures_rest_on_changes_with_everything_that_changes_them(store: Store, set_id: str) -> None:
+    ann, bob = person(store), person(store, "Bob")
+    seen = [labelling.basis(store, set_id)]
+    for _ in range(16):
+        press(store, set_id, ann, "N")
+    seen.append(labelling.basis(store, set_id))
+    assert labelling.basis(store, set_id) == seen[-1]
+    labelling.clear_flags(store, set_id, ann, bob, "Fine.")
+    seen.append(labelling.basis(store, set_id))
+    labelling.leave_out(store, set_id, ["open_future"])
+    seen.append(labelling.basis(store, set_id))
+    assert len(set(seen)) == 4
