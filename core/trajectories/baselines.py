@@ -44,7 +44,7 @@ class Baseline:
 def velocity(case: Case) -> Floats:
     """Velocity at t = 0, shape (2,), m/s: the one of the source, else the speed straight ahead."""
     given = case.source.get(VELOCITY)
-    if isinstance(given, list | tuple) and len(given) == 2:
+    if isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(v, int | float) and abs(v) < 1000 for v in given):
         return np.asarray(given, dtype=np.float64)
     return np.array([case.ego.speed_mps, 0.0])
 

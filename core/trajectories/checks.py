@@ -14,7 +14,7 @@ import numpy as np
 from core.digest import sha256_bytes
 from core.trajectories.case import Bools, Case, Floats, Trajectory
 from core.trajectories.filters import flag_case
-from core.trajectories.report import Imported, Outcome
+from core.trajectories.report import Imported, Outcome, several
 
 STANDARD_STEPS, STANDARD_DT_S = 20, 0.25
 """Twenty points at 4 Hz: the form of the WOD-E2E challenge."""
@@ -22,6 +22,8 @@ MARGIN_MPS, MARGIN_M = 5.0, 0.5
 """A first step is believed up to (speed + 5 m/s) × step + 0.5 m."""
 MOVING_MPS = 2.0
 """From this speed on the direction of the first step says where forward is."""
+SOON_S = 1.0
+"""Later a vehicle may have turned to anywhere."""
 TURNED_M = 2.0
 """A commanded turn that ends less than this far to a side tells nothing of handedness."""
 FULL_HORIZON_S = 5.0
@@ -62,7 +64,7 @@ def check_case(case: Case) -> tuple[Finding, ...]:
         found += _padding(name, t)
         missing = int((~t.valid).sum())
         if missing:
-            found.append(Finding(f"{missing} of {len(t)} states of the {name} are not valid"))
+            found.append(Finding(f"not valid: {missing} of {len(t)} states of the {name}"))
     if (len(case.expert), round(case.dt_s, 6)) != (STANDARD_STEPS, STANDARD_DT_S):
         short = case.horizon_s < FULL_HORIZON_S - 1e-6
         tail = "; what is measured at 5 s stays empty" if short else ""
@@ -78,7 +80,7 @@ def _numbers(name: str, t: Trajectory) -> list[Finding]:
     if not len(t):
         return [Finding(f"the {name} has no points", True)]
     if not np.isfinite(t.points).all():
-        return [Finding(f"the {name} has {int((~np.isfinite(t.points)).any(axis=1).sum())} points that are not finite numbers", True)]
+        return [Finding(f"points of the {name} that are not finite numbers: {int((~np.isfinite(t.points)).any(axis=1).sum())}", True)]
     if not t.valid.any():
         return [Finding(f"the {name} has no valid state", True)]
     return []
@@ -98,7 +100,7 @@ def _start(name: str, t: Trajectory, case: Case) -> list[Finding]:
 
 
 def _sideways(name: str, t: Trajectory, case: Case, k: int, gone: float) -> list[Finding]:
-    if case.ego.speed_mps < MOVING_MPS or gone < 0.3:
+    if case.ego.speed_mps < MOVING_MPS or gone < 0.3 or (k + 1) * case.dt_s > SOON_S:
         return []
     x, y = t.points[k]
     if abs(y) <= abs(x) and x > 0:
@@ -118,7 +120,11 @@ def other_step(gone_m: float, speed_mps: float, dt_s: float) -> float:
 
 def _padding(name: str, t: Trajectory) -> list[Finding]:
     n = int((zero_padding(t.points) & t.valid).sum())
-    return [Finding(f"{n} states of the {name} are exactly (0, 0) far from their neighbours but count as valid", True)] if n else []
+    return (
+        [Finding(f"{several(n, 'state', 'states')} of the {name} at exactly (0, 0), far from what is before, but counted as valid", True)]
+        if n
+        else []
+    )
 
 
 def zero_padding(points: Floats) -> Bools:
@@ -132,20 +138,22 @@ def zero_padding(points: Floats) -> Bools:
     return zero & gone
 
 
-def has_origin(points: Floats, speed_mps: float, dt_s: float) -> bool:
+def has_origin(points: Floats, speed_mps: float, dt_s: float, horizon_s: float | None = None) -> bool:
     """Whether the first row is the origin at t = 0 and not the first state after it.
 
     Args:
         points: Shape (T, 2), m.
         speed_mps: At t = 0. A moving vehicle leaves the origin in one step; of one that stands nothing can be told from the position,
-            so an odd number of rows decides (11, 21 and 7 are 10, 20 and 6 with the origin).
+            so the stated horizon decides, or else an odd number of rows (11, 21 and 7 are 10, 20 and 6 with the origin).
         dt_s: Step.
+        horizon_s: What the rows cover, if stated.
     """
     if len(points) < 2 or float(np.hypot(*points[0])) > 1e-3:
         return False
-    moved = float(np.hypot(*(points[1] - points[0])))
-    if speed_mps * dt_s > 0.2 or moved > 0.2:
+    if speed_mps * dt_s > 0.2:
         return True
+    if horizon_s is not None:
+        return abs((len(points) - 1) * dt_s - horizon_s) < abs(len(points) * dt_s - horizon_s)
     return len(points) % 2 == 1 and float(np.abs(points[0]).max()) < 1e-6
 
 

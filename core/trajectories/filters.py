@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from core.trajectories.case import Camera, Case, Trajectory
+from core.trajectories.case import Camera, Case, Floats, Trajectory
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,24 @@ def open_future(case: Case, parameters: FilterParameters = DEFAULTS) -> Judged:
     for a, b in combinations(good, 2):
         n = min(len(a), len(b))
         both = np.flatnonzero(a.valid[:n] & b.valid[:n])
-        if len(both):
-            gap = np.abs(a.points[both[-1]] - b.points[both[-1]])
-            ahead, left = max(ahead, float(gap[0])), max(left, float(gap[1]))
+        for way in (a, b) if len(both) else ():
+            gap = a.points[both[-1]] - b.points[both[-1]]
+            along = _direction(way, int(both[-1]))
+            ahead = max(ahead, abs(float(gap @ along)))
+            left = max(left, abs(float(gap @ np.array([-along[1], along[0]]))))
     apart = ahead > parameters.apart_ahead_m or left > parameters.apart_left_m
     return Judged(apart, f"accepted futures end up to {ahead:.1f} m along and {left:.1f} m across from each other")
+
+
+def _direction(way: Trajectory, k: int) -> Floats:
+    """Unit vector along a way at one of its rows; ahead where it has not moved."""
+    points = np.vstack([np.zeros((1, 2)), way.points[: k + 1][way.valid[: k + 1]]])
+    steps = np.diff(points, axis=0)
+    moved = np.flatnonzero(np.hypot(steps[:, 0], steps[:, 1]) > 0.05)
+    if not len(moved):
+        return np.array([1.0, 0.0])
+    step: Floats = steps[moved[-1]]
+    return step / float(np.hypot(*step))
 
 
 _DIRECTION_DEG = {"front_left": 55.0, "front": 0.0, "front_right": -55.0, "rear_left": 115.0, "rear": 180.0, "rear_right": -115.0}

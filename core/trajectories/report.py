@@ -13,6 +13,11 @@ from core.trajectories.case import Case
 Fate = Literal["accepted", "rejected"]
 
 
+def several(n: int, one: str, many: str) -> str:
+    """A number with the words that fit it, "1 image is" or "2 images are"."""
+    return f"{n:,} {one if n == 1 else many}"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one case.

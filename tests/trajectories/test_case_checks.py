@@ -57,6 +57,8 @@ def test_sideways_and_backwards_refuse_a_moving_expert_only():
     assert any(f.refuses and "backwards" in f.text for f in check_case(case(expert=back)))
     still = Trajectory.of(np.zeros((20, 2)))
     assert check_case(case(ego=Ego(0.0), expert=still, planner=still)) == ()
+    late = Trajectory.of(side.points, [False] * 8 + [True] * 12)
+    assert not any("sideways" in f.text for f in check_case(case(expert=late)))
 
 
 def test_points_that_are_not_finite_or_not_valid_refuse():
@@ -70,7 +72,7 @@ def test_points_that_are_not_finite_or_not_valid_refuse():
 
 def test_states_that_are_not_valid_are_counted():
     t = Trajectory.of(straight().points, [True] * 15 + [False] * 5)
-    assert texts(case(planner=t)) == ["5 of 20 states of the planner are not valid"]
+    assert texts(case(planner=t)) == ["not valid: 5 of 20 states of the planner"]
 
 
 def test_zeros_after_the_way_are_padding():
@@ -87,6 +89,8 @@ def test_the_origin_is_told_by_motion_and_of_a_standing_vehicle_by_the_number_of
     assert not has_origin(np.array([[4.0, 0.0], [8.0, 0.0]]), 8.0, 0.5)
     assert has_origin(np.zeros((11, 2)), 0.0, 0.5)
     assert not has_origin(np.zeros((20, 2)), 0.0, 0.25)
+    assert not has_origin(np.array([[0.0, 0.0], [0.3, 0.0], [1.0, 0.0], [2.0, 0.0]]), 0.0, 0.5)  # it starts off
+    assert has_origin(np.zeros((6, 2)), 0.0, 1.0, 5.0) and not has_origin(np.zeros((5, 2)), 0.0, 1.0, 5.0)
     assert not has_origin(np.zeros((1, 2)), 8.0, 0.25)
 
 
@@ -150,6 +154,15 @@ def test_a_future_is_open_where_people_accepted_ways_that_lie_apart():
     assert open_future(case(rated=rated((8, 0, 9), (8, 3.7, 7)))).flagged is None
     assert open_future(case(rated=rated((8, 0, 9), (4, 0, 9)))).flagged is True
     assert open_future(case()).flagged is None
+
+
+def test_along_and_across_are_those_of_the_way():
+    t = 0.25 * np.arange(1, 21)
+    turned = [Trajectory.of(np.stack([0 * t + x, 8 * t], axis=1)) for x in (0.0, 3.7)]  # both to the left, side by side
+    apart = open_future(case(rated=tuple(RatedTrajectory(w, 9.0) for w in turned)))
+    assert apart.flagged is True and "0.0 m along and 3.7 m across" in apart.why
+    after = [Trajectory.of(np.stack([0 * t, v * t], axis=1)) for v in (8.0, 7.0)]  # one behind the other
+    assert open_future(case(rated=tuple(RatedTrajectory(w, 9.0) for w in after))).flagged is False
 
 
 def looking(yaw_deg=0.0, height=1.5):

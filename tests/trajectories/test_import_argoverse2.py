@@ -39,8 +39,8 @@ def test_the_ego_looks_along_x_and_five_of_six_seconds_are_kept(tmp_path):
     assert (case.ego.origin, case.ego.speed_mps, case.ego.accel_mps2, case.ego.yaw_rate_rps) == ("centre", 5.0, 0.0, 0.0)
     assert outcome.notes[:3] == (
         "the last 1 s of the 6 s of future were cut",
-        "1 of 3 tracks have no state at t = 0 and were left out",
-        "1 pieces of the map farther than 100 m were left out",
+        "left out: 1 of 3 tracks without a state at t = 0",
+        "left out: 1 piece of the map farther than 100 m",
     )
 
 
@@ -99,7 +99,7 @@ def test_broken_pieces_of_a_map_are_counted(tmp_path):
     broken["drivable_areas"]["9"] = 7
     write_scenario(tmp_path, map_=broken)
     case, outcome = one(tmp_path)
-    assert case.map is not None and "2 pieces of the map are broken and were left out" in outcome.notes
+    assert case.map is not None and "left out: 2 broken pieces of the map" in outcome.notes
 
 
 def test_a_folder_of_scenarios_gives_all_and_tells_of_broken_ones(tmp_path):
@@ -151,7 +151,7 @@ def test_states_of_the_ego_that_are_missing_or_not_finite_are_not_valid(tmp_path
     write_scenario(tmp_path, columns)
     case, outcome = one(tmp_path)
     assert np.flatnonzero(~case.expert.valid).tolist() == [10, 11, 12, 13, 14, 20]
-    assert "6 of 50 states of the expert are not valid" in outcome.notes
+    assert "not valid: 6 of 50 states of the expert" in outcome.notes
 
 
 def test_sources_that_hold_no_scenario_are_refused(tmp_path):
@@ -178,8 +178,8 @@ def test_the_real_scenario():
     assert (kinds.count("drivable"), kinds.count("lane"), kinds.count("crosswalk")) == (2, 67, 5)
     assert made.report.outcomes[0].notes[:3] == (
         "the last 1 s of the 6 s of future were cut",
-        "33 of 57 tracks have no state at t = 0 and were left out",
-        "5 pieces of the map farther than 100 m were left out",
+        "left out: 33 of 57 tracks without a state at t = 0",
+        "left out: 5 pieces of the map farther than 100 m",
     )
 
 

@@ -76,8 +76,8 @@ def test_gaps_and_blank_cells_are_states_that_are_not_valid(tmp_path):
     assert np.flatnonzero(~planner.valid).tolist() == [2, 7]
     assert np.isfinite(planner.points).all() and planner.points[7, 0] == planner.points[6, 0]
     notes = made.report.outcomes[0].notes
-    assert "1 steps between its rows are missing and are not valid" in notes
-    assert "2 of 20 states of the planner are not valid" in notes
+    assert "1 step between its rows is missing and is not valid" in notes
+    assert "not valid: 2 of 20 states of the planner" in notes
 
 
 def test_zeros_at_the_end_are_padding(tmp_path):
@@ -151,6 +151,7 @@ def test_every_row_that_cannot_be_used_is_told(tmp_path):
     [
         (track("s1", "A"), "the scene has no expert"),
         (braking("s1", "expert"), "no planner has a trajectory"),
+        ([*braking("s1", "expert"), *braking("s1", "GT"), *track("s1", "A")], "2 tracks that say expert: expert, GT"),
         ([*braking("s1", "expert"), *track("s1", "A"), ("s1", "A", 0.5, 1, 1)], "is there twice"),
         ([*braking("s1", "expert"), *[("s1", "A", t, t, 0) for t in (0.25, 0.5, 0.85, 1.0)]], "not at equal steps"),
         ([*braking("s1", "expert"), *[("s1", "A", t, t, 0) for t in (0.4, 0.65, 0.9)]], "its first time is 0.4 s"),

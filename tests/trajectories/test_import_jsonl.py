@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from core.digest import sha256_bytes
 from core.errors import InputError
+from core.trajectories.case import Ego, Trajectory
 from core.trajectories.document import case_to_json
 from core.trajectories.importers import detect, import_source
 from core.trajectories.parquet import write_parquet
@@ -104,8 +107,28 @@ def test_images_go_along_and_those_that_are_missing_are_said(tmp_path):
     made, outcome = one(tmp_path, cameras=[*cameras, text])
     assert list(made.images) == ["images/a.png"]
     assert [c.name for c in made.cases[0].cameras] == ["front", "rear"]
-    assert "1 images that it names are not there" in outcome.notes
+    assert "1 image that it names is not there" in outcome.notes
     assert any(n.startswith("the camera rear_left was left out") for n in outcome.notes)
+
+
+def test_what_oddyssey_wrote_comes_back_untouched(tmp_path):
+    still = np.zeros((5, 2))
+    off = Trajectory.of([[0.0, 0.0], [0.6, 0.0], [2.0, 0.0], [4.0, 0.0], [7.0, 0.0]], [True, True, True, True, False])
+    masked = Trajectory.of([[1.0, 0.0], [-77.0, 3.0], [3.0, 0.0], [0.0, 0.0], [0.0, 0.0]], [True, False, True, False, False])
+    cases = [case(f"s{k}-p", ego=Ego(0.0), dt_s=1.0, expert=off, planner=p) for k, p in enumerate((Trajectory.of(still), off, masked))]
+    made = import_source(write(tmp_path, *map(case_to_json, cases)), "jsonl")
+    assert [case_to_json(c) | {"flags": []} for c in made.cases] == [case_to_json(c) for c in cases]
+
+
+def test_an_image_that_was_changed_since_is_said(tmp_path):
+    (tmp_path / "a.png").write_bytes(png(8, 6))
+    seen = camera("a.png")
+    right = replace(seen, frames=(replace(seen.frames[0], sha256=sha256_bytes(png(8, 6))),))
+    wrong = replace(seen, frames=(replace(seen.frames[0], sha256="0" * 64),))
+    documents = [case_to_json(case(f"s{k}-p", cameras=(c,), expert=braking())) for k, c in enumerate((right, wrong))]
+    made = import_source(write(tmp_path, *documents), "jsonl")
+    assert made.report.outcomes[0].notes == ()
+    assert made.report.outcomes[1].notes[0].startswith("1 image has changed since the case was written")
 
 
 def test_a_link_out_of_the_folder_is_no_image(tmp_path):
@@ -114,7 +137,7 @@ def test_a_link_out_of_the_folder_is_no_image(tmp_path):
     inside.mkdir()
     (inside / "a.png").symlink_to(tmp_path / "secret.png")
     made = import_source(write(inside, case_to_json(case(cameras=(camera("a.png"),)))), "jsonl")
-    assert made.images == {} and "1 images that it names are not there" in made.report.outcomes[0].notes
+    assert made.images == {} and "1 image that it names is not there" in made.report.outcomes[0].notes
 
 
 def test_turned_axes_turn_everything(tmp_path):

@@ -38,7 +38,7 @@ def test_x_right_y_forward_becomes_x_forward_y_left(tmp_path):
     assert case.ego.speed_mps == 8.0 and case.ego.accel_mps2 == -0.5 and case.ego.yaw_rate_rps == 0.1
     assert np.allclose(case.planner.points, [[4.0 * k, 0.0] for k in range(1, 7)])
     assert case.ego.rear_overhang_m == pytest.approx(4.084 / 2 - 0.5)
-    assert "1 of 4 boxes without a lidar or radar point (valid_flag) were left out" in outcome.notes
+    assert "left out: 1 of 4 boxes without a lidar or radar point (valid_flag)" in outcome.notes
 
 
 def test_boxes_stand_and_move_where_they_do(tmp_path):
@@ -206,7 +206,7 @@ def test_the_known_values_of_the_real_file():
     assert case.command == "straight" and case.history is not None and len(case.history) == 5
     assert case.agents is not None and len(case.agents.items) == 61
     assert case.static_objects is not None and len(case.static_objects.items) == 20
-    assert "19 of 100 boxes without a lidar or radar point (valid_flag) were left out" in made.report.outcomes[0].notes
+    assert "left out: 19 of 100 boxes without a lidar or radar point (valid_flag)" in made.report.outcomes[0].notes
     assert case.licence.startswith("CC BY-NC-SA 4.0")
 
 

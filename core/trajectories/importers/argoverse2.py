@@ -17,11 +17,11 @@ import numpy.typing as npt
 from core.errors import InputError
 from core.trajectories.baselines import VELOCITY
 from core.trajectories.case import Agent, Agents, Case, Coverage, Ego, Floats, Layer, Shape, Trajectory
-from core.trajectories.importers.argoverse2_map import MapError, map_layer
+from core.trajectories.importers.argoverse2_map import RANGE_M, MapError, map_layer
 from core.trajectories.importers.clean import number_option
 from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.scene_planners import PlannerSide
-from core.trajectories.report import Imported
+from core.trajectories.report import Imported, several
 
 STEP_S, STEPS, NOW = 0.1, 110, 49
 HORIZON_S = 5.0
@@ -203,7 +203,7 @@ def _scene(file: Path, steps: int) -> tuple[Case, tuple[str, ...]]:
     velocity = turn @ now[3:5]
     agents, things, gone = _others(tracks, steps, place, turn, float(now[2]))
     if gone:
-        notes.append(f"{gone} of {len(tracks)} tracks have no state at t = 0 and were left out")
+        notes.append(f"left out: {gone} of {len(tracks)} tracks without a state at t = 0")
     layer = _map(file, scenario, expert, place, turn, notes)
     before = ego.state[NOW - 5]
     seconds = 5 * STEP_S
@@ -312,9 +312,7 @@ def _map(file: Path, scenario: str, expert: Trajectory, place: Floats, turn: Flo
         notes.append(f"the map was left out: {e}")
         return None
     if outside:
-        notes.append(
-            f"{outside} pieces of the map farther than {int(layer.coverage.range_m or 0) if layer.coverage else 0} m were left out"
-        )
+        notes.append(f"left out: {several(outside, 'piece', 'pieces')} of the map farther than {RANGE_M:g} m")
     if broken:
-        notes.append(f"{broken} pieces of the map are broken and were left out")
+        notes.append(f"left out: {several(broken, 'broken piece', 'broken pieces')} of the map")
     return layer

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from core.digest import sha256_bytes
 from core.errors import InputError, Problem
 from core.trajectories.case import SCHEMA_VERSION, Agents, Camera, Case, Floats, Layer, Trajectory
 from core.trajectories.document import case_from_json, trajectory_json
 from core.trajectories.importers.clean import Axes, clean, turned, turned_yaw
 from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.scene_planners import numbers
+from core.trajectories.report import several
 from core.trajectories.resample import cut, resample
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
@@ -30,6 +32,7 @@ def take_documents(out: Collector, entries: Iterable[tuple[str, Any, Problem | N
         folder: In which the images are.
         axes: Of everything spatial.
     """
+    hashes: dict[str, str] = {}
     for where, value, problem in entries:
         if problem is not None or not isinstance(value, Mapping):
             got = "" if problem is None else f"; got {problem.got}"
@@ -42,7 +45,7 @@ def take_documents(out: Collector, entries: Iterable[tuple[str, Any, Problem | N
             name = value.get("case_id")
             out.reject(where, _printable(name), *(f"{p.column}: got {p.got}; allowed: {p.allowed}" for p in e.problems))
             continue
-        case, more = _with_images(turned_case(case, axes), folder, out)
+        case, more = _with_images(turned_case(case, axes), folder, out, hashes)
         out.take(case, where, (*notes, *more), changed)
 
 
@@ -67,7 +70,7 @@ def mend(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...], str
     for name, rows in raw.items():
         if rows is None:
             return data, tuple(notes), ""
-        found[name], said = clean(rows[0], dt, speed, name=name, valid=rows[1], yaw=rows[2])
+        found[name], said = clean(rows[0], dt, speed, name=name, valid=rows[1], yaw=rows[2], horizon_s=_within(data.get("horizon_s"), 1e5))
         notes += said
     steps = len(found["expert"])
     found["planner"], change = fit_step(found["planner"], steps, dt, speed, "planner", sure=True)
@@ -149,7 +152,7 @@ def _rated(value: Any, steps: int, dt_s: float, speed: float, notes: list[str], 
     if found is None:
         return value
     name = f"rated trajectory {number}"
-    t, said = clean(found[0], dt_s, speed, name=name, valid=found[1], yaw=found[2])
+    t, said = clean(found[0], dt_s, speed, name=name, valid=found[1], yaw=found[2], horizon_s=steps * dt_s)
     t, change = fit_step(t, steps, dt_s, speed, name)
     notes += said
     changes += [change] if change else []
@@ -214,9 +217,9 @@ def _turned_camera(camera: Camera, axes: Axes) -> Camera:
     return replace(camera, extrinsics=motion @ camera.extrinsics)
 
 
-def _with_images(case: Case, folder: Path, out: Collector) -> tuple[Case, tuple[str, ...]]:
-    """The case with its images handed on, and notes on those that are not there or are none."""
-    notes, kept, absent = [], [], 0
+def _with_images(case: Case, folder: Path, out: Collector, hashes: dict[str, str]) -> tuple[Case, tuple[str, ...]]:
+    """The case with its images handed on, and notes on those that are not there, are none, or are others than when it was written."""
+    notes, kept, absent, other = [], [], 0, 0
     root = folder.resolve()
     for camera in case.cameras:
         odd = [f.path for f in camera.frames if not f.path.lower().endswith(SUFFIXES)]
@@ -226,10 +229,16 @@ def _with_images(case: Case, folder: Path, out: Collector) -> tuple[Case, tuple[
         kept.append(camera)
         for frame in camera.frames:
             file = (root / frame.path).resolve()
-            if file.is_file() and file.is_relative_to(root):
-                out.images[frame.path] = file
-            else:
+            if not file.is_file() or not file.is_relative_to(root):
                 absent += 1
+                continue
+            out.images[frame.path] = file
+            if frame.sha256:
+                if frame.path not in hashes:
+                    hashes[frame.path] = sha256_bytes(file.read_bytes())
+                other += hashes[frame.path] != frame.sha256
     if absent:
-        notes.append(f"{absent} images that it names are not there")
+        notes.append(several(absent, "image that it names is", "images that it names are") + " not there")
+    if other:
+        notes.append(several(other, "image has", "images have") + " changed since the case was written: the hash is another one")
     return replace(case, cameras=tuple(kept)), tuple(notes)

@@ -10,6 +10,7 @@ import numpy as np
 from core.errors import InputError
 from core.trajectories.case import Agents, Bools, Case, Floats, Trajectory
 from core.trajectories.checks import has_origin, zero_padding
+from core.trajectories.report import several
 from core.trajectories.resample import cut, resample
 
 Axes = Literal["forward_left", "forward_right", "right_forward"]
@@ -85,6 +86,7 @@ def clean(
     yaw: Any = None,
     axes: Axes = "forward_left",
     origin: bool = True,
+    horizon_s: float | None = None,
 ) -> tuple[Trajectory, tuple[str, ...]]:
     """A trajectory from rows of a source, and what was done to it.
 
@@ -97,26 +99,38 @@ def clean(
         yaw: Shape (T,).
         axes: Of points and headings.
         origin: Whether the first row may be the origin at t = 0, because nothing says its time.
+        horizon_s: What the rows cover, if the source says so.
     """
     p = turned(np.asarray(points, dtype=np.float64).reshape(-1, 2), axes)
     ok: Bools = np.isfinite(p[:, 0]) & np.isfinite(p[:, 1])
     notes = []
     if (~ok).any():
-        notes.append(f"{int((~ok).sum())} states of the {name} have no position and are not valid")
+        notes.append(
+            several(int((~ok).sum()), f"state of the {name} has no position and is", f"states of the {name} have no position and are")
+            + " not valid"
+        )
     if valid is not None:
         ok = ok & np.asarray(valid, dtype=np.bool_)
     turn = turned_yaw(None if yaw is None else np.asarray(yaw, dtype=np.float64), axes)
     if turn is not None and not np.isfinite(turn).all():
         turn = None
         notes.append(f"headings of the {name} are not all there and were left out")
-    if origin and len(p) and ok[0] and has_origin(p, speed_mps, dt_s):
+    if origin and len(p) and ok[0] and has_origin(p, speed_mps, dt_s, horizon_s):
         p, ok, turn = p[1:], ok[1:], None if turn is None else turn[1:]
         notes.append(f"the {name} began with the origin at t = 0, which was taken away ({len(p) + 1} to {len(p)} points)")
-    zeros = zero_padding(np.where(ok[:, None], p, 1.0)) if len(p) else ok
+    nothing: Bools = ~(np.isfinite(p[:, 0]) & np.isfinite(p[:, 1]))
+    zeros = zero_padding(np.where(ok[:, None], p, 1.0)) & ok
     if zeros.any():
         ok = ok & ~zeros
-        notes.append(f"{int(zeros.sum())} states of the {name} were padded with zeros and are not valid")
-    return Trajectory(held(p, ok), ok, turn), tuple(notes)
+        notes.append(
+            several(
+                int(zeros.sum()),
+                f"state of the {name} was padded with zeros and is",
+                f"states of the {name} were padded with zeros and are",
+            )
+            + " not valid"
+        )
+    return Trajectory(np.where((nothing | zeros)[:, None], held(p, ok), p), ok, turn), tuple(notes)
 
 
 def onto(trajectory: Trajectory, dt_s: float, step_s: float, name: str) -> tuple[Trajectory, str]:

@@ -84,6 +84,11 @@ def read(
 
 def _scene(out: Collector, table: Table, side: PlannerSide, scene_id: str, tracks: dict[str, Rows], axes: Axes, dt_s: float | None) -> None:
     expert = next((r for who, r in tracks.items() if who.lower() in EXPERT), None)
+    for names, what in ((EXPERT, "expert"), (HISTORY, "history")):
+        same = [who for who in tracks if who.lower() in names]
+        if len(same) > 1:
+            out.reject(f"row {tracks[same[1]].first}", scene_id, f"the scene has {len(same)} tracks that say {what}: {', '.join(same)}")
+            return
     others = {who: r for who, r in tracks.items() if who.lower() not in (*EXPERT, *HISTORY) and not _is_rated(who)}
     if expert is None:
         for who, r in (others or tracks).items():

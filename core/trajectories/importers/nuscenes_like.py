@@ -23,7 +23,7 @@ from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.nuscenes_cameras import cameras_of, lidar_to_ego, planar
 from core.trajectories.importers.points_table import text_of
 from core.trajectories.importers.scene_planners import PlannerSide, numbers
-from core.trajectories.report import Imported
+from core.trajectories.report import Imported, several
 
 STEP_S = 0.5
 LICENCE = "CC BY-NC-SA 4.0 (nuScenes)"
@@ -294,9 +294,9 @@ def _agents(sample: Mapping[str, Any], turn: float, notes: list[str]) -> tuple[A
         else:
             other += 1
     if unseen:
-        notes.append(f"{unseen} of {n} boxes without a lidar or radar point (valid_flag) were left out")
+        notes.append(f"left out: {unseen} of {n} boxes without a lidar or radar point (valid_flag)")
     if other:
-        notes.append(f"{other} boxes of other kinds were left out")
+        notes.append("left out: " + several(other, "box of another kind", "boxes of other kinds"))
     coverage = Coverage("ground truth: boxes with a lidar or radar point")
     return Agents(tuple(agents), coverage), Layer(tuple(things), coverage)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from core.errors import InputError, Problem
 from core.trajectories.case import Bools, Floats
+from core.trajectories.report import several
 
 LARGEST_FILE = 512 * 2**20
 LONGEST = 10_000
@@ -288,7 +289,9 @@ def timed(rows: Rows, counts_steps: bool, dt_s: float | None) -> Timed | str:
         return f"it spans {row[-1] + 1} steps; at most {LONGEST} can be used"
     n = int(row[-1]) + 1
     if n > len(t):
-        notes.append(f"{n - len(t)} steps between its rows are missing and are not valid")
+        notes.append(
+            several(n - len(t), "step between its rows is missing and is", "steps between its rows are missing and are") + " not valid"
+        )
     points, valid, yaw = np.full((n, 2), np.nan), np.zeros(n, dtype=np.bool_), np.full(n, np.nan)
     points[row] = np.stack([rows.x, rows.y], axis=1)[order]
     valid[row] = np.asarray(rows.valid)[order]
