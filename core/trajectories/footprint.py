@@ -143,7 +143,9 @@ def swept(points: Floats, yaw: Floats, ego: Ego, *, past: bool = False) -> tuple
         direction = np.r_[angle, np.full(len(more), angle[-1])]
     if not len(place):
         return np.zeros((0, 2)), np.zeros((0, 2))
-    reached = _reach(place, direction, where, xy, angle, s, ego)
+    fine = np.linspace(0.0, total, int(min(600, total / 0.1)) + 1)  # corners of bodies far apart would leave teeth
+    bodies = np.stack([np.interp(fine, arc[keep], points[keep, k]) for k in (0, 1)], axis=1)
+    reached = _reach(place, direction, where, bodies, np.interp(fine, arc[keep], yaw[keep]), fine, ego)
     normal = np.stack([-np.sin(direction), np.cos(direction)], axis=1)
     return place + reached[0][:, None] * normal, place + reached[1][:, None] * normal
 
