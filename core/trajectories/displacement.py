@@ -120,9 +120,10 @@ def displacement(name: Literal["ADE", "FDE"], horizon_s: float, reference: Refer
 
 
 def standard_displacements(references: Sequence[Reference] = REFERENCES) -> tuple[Displacement, ...]:
-    """ADE and FDE at 3 s, where data sets of half the horizon end, and at 5 s, against each reference."""
-    names: tuple[Literal["ADE", "FDE"], ...] = ("ADE", "FDE")
-    return tuple(displacement(name, t, r) for r in references for name in names for t in (3.0, FULL_HORIZON_S))
+    """ADE@3 s, ADE@5 s and FDE at 5 s against each reference."""
+    return tuple(
+        d for r in references for d in (displacement("ADE", 3, r), displacement("ADE", 5, r), displacement("FDE", FULL_HORIZON_S, r))
+    )
 
 
 def _measure(case: Case, t_s: float, reference: Reference, at_end: bool) -> Measured:

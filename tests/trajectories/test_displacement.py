@@ -88,8 +88,8 @@ def test_no_turn_of_the_frame_matters_and_the_mean_is_of_the_errors(offset: Any,
 
 def test_names_tell_metric_horizon_and_reference() -> None:
     assert [d.key for d in standard_displacements()] == [
-        *("ade_3s_expert", "ade_5s_expert", "fde_3s_expert", "fde_5s_expert"),
-        *("ade_3s_best_rated", "ade_5s_best_rated", "fde_3s_best_rated", "fde_5s_best_rated"),
+        *("ade_3s_expert", "ade_5s_expert", "fde_5s_expert"),
+        *("ade_3s_best_rated", "ade_5s_best_rated", "fde_5s_best_rated"),
     ]
     one = displacement("FDE", 4, "best_rated")
     assert (one.label, one.kind, one.horizon_s) == ("FDE@4 s (best rated)", "error_at", 4)
