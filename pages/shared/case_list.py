@@ -78,13 +78,7 @@ def filters(content: CaseSet) -> Filter:
         commands = _choice("Command", "command", (c.command for c in cases))
         cameras = _choice("Cameras", "cameras", (str(len(c.cameras)) for c in cases))
         roles = _choice("For", "role", (_role(c) for c in cases)) if len({_role(c) for c in cases}) > 1 else []
-        flags = Counter(f for c in cases for f in c.flags)
-        without: list[str] = []
-        if flags:
-            text = lambda f: f"{f.replace('_', ' ')} ({flags[f]:,})"  # noqa: E731
-            without = st.multiselect(
-                "Leave out", sorted(flags), format_func=text, key="without", bind="query-params", placeholder="no flag"
-            )
+        without = _choice("Leave out", "without", (f for c in cases for f in c.flags), "no flag") if any(c.flags for c in cases) else []
     wanted = lambda c: (  # noqa: E731
         (not planners or c.planner_id in planners)
         and (not commands or c.command in commands)
@@ -96,16 +90,20 @@ def filters(content: CaseSet) -> Filter:
     return Filter(shown, len(cases) - len(shown))
 
 
-def _choice(label: str, key: str, values: Iterable[str]) -> list[str]:
-    counts = Counter(values)
-    return st.multiselect(
-        label,
-        sorted(counts),
-        format_func=lambda v: f"{v.replace('_', ' ')} ({counts[v]:,})",
-        key=key,
-        bind="query-params",
-        placeholder="all",
-    )
+def _choice(label: str, key: str, values: Iterable[str], placeholder: str = "all") -> list[str]:
+    """Values of one property with how many cases each holds; the address names them without the counts, so that it can be shared."""
+    counts, widget = Counter(values), f"case_{key}"
+    if widget not in st.session_state:
+        st.session_state[widget] = [v for v in st.query_params.get_all(key) if v in counts]
+
+    def chosen() -> None:
+        st.query_params[key] = st.session_state[widget]
+
+    text = lambda v: f"{v.replace('_', ' ')} ({counts[v]:,})"  # noqa: E731
+    known = [v for v in st.session_state[widget] if v in counts]  # those of another set are dropped
+    if known != st.session_state[widget]:
+        st.session_state[widget] = known
+    return st.multiselect(label, sorted(counts), format_func=text, key=widget, on_change=chosen, placeholder=placeholder)
 
 
 def _role(case: Case) -> str:

@@ -52,7 +52,8 @@ def show(found: LabelAgreement, groups: Mapping[str, RaterAgreement]) -> None:
     if found.not_counting:
         shell.note(f"Left out until somebody looks at what stands out: {', '.join(found.not_counting)}.")
     _maps(found.answers)
-    _groups(groups)
+    if any(len(g.raters) < len(r.raters) for g in groups.values()):
+        _groups(groups)
     _pairs(r)
 
 
@@ -86,8 +87,6 @@ def _maps(answers: Mapping[str, Mapping[str, Label]]) -> None:
 
 def _groups(groups: Mapping[str, RaterAgreement]) -> None:
     """Members of the project and others apart."""
-    if len(groups) < 2:
-        return
     shell.section("By group", "people register as members of the project or not")
     rows = [
         [name, f"{len(r.raters):,}", f"{r.compared:,}", _figure(r.overlap), _figure(r.exclude.kappa), _figure(r.as_class.kappa)]

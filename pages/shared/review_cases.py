@@ -124,7 +124,10 @@ def _decide(store: Store, saved: SavedCaseSet, d: Disputed, who: Annotator | Non
     if not d.may_decide:
         shell.note(fill("You ({id}) labelled this case, so somebody else has to settle it.", id=code(who.id)))
         return
-    label = st.segmented_control("Label", LABELS, format_func=_name, key=f"review_label-{d.case_id}", label_visibility="collapsed")
+    names = {x: _name(x) for x in LABELS}
+    label = st.segmented_control(
+        "Label", LABELS, format_func=lambda x: names.get(x, x), key=f"review_label-{d.case_id}", label_visibility="collapsed"
+    )
     note = st.text_area("Why", key=f"review_note-{d.case_id}", max_chars=2_000, height=90, placeholder="What decides it")
     seen = d.decided.number if d.decided else 0
     ready = label is not None and bool(note.strip())

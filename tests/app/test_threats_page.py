@@ -1,0 +1,99 @@
+"""The page "Threat rates" without a browser."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.operators import labelling
+from core.settings import Settings
+from core.storage import open_store
+from tests.apptest import open_page, text
+from tests.threat_sets import threat_set
+
+VIEWS = ("Planners", "By threat", "By metric", "Overlap")
+
+
+@pytest.fixture
+def store(workspace):
+    opened = open_store(Settings.from_environment())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def set_id(store):
+    return threat_set(store)
+
+
+def test_without_cases_or_verdicts_it_says_what_is_needed(workspace, store):
+    assert "No case yet, so no threat rate." in text(open_page("threats"))
+    set_id = threat_set(store, ())
+    for view in VIEWS:
+        app = open_page("threats", cases=set_id, view=view)
+        assert not app.exception
+        assert "has a verdict yet." in text(app)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_stands_on_the_same_sentence(store, set_id, view):
+    app = open_page("threats", cases=set_id, view=view)
+    assert not app.exception
+    said = text(app)
+    # By majority a threat in s0, s1, s4 of planner a, and in s4 of b.
+    assert "b is free of added threats in 83% of the scenes, a in 50% ; that is too few scenes to tell them apart." in said
+    assert "12 verdicts on 12 cases; 0 without one." in said
+    assert "From 36 labels by 3 people (majority), 12 cases by two or more; 0 settled by a reviewer." in said
+    assert "Synthetic" in said
+
+
+def test_the_rule_and_the_policy_change_what_counts(store, set_id):
+    anyone = text(open_page("threats", cases=set_id, rule="Any Y counts"))
+    assert "b is free of added threats in 67% of the scenes, a in 50%" in anyone
+    both = text(open_page("threats", cases=set_id, rule="Unanimous", policy="Both ways, no single number"))
+    # Open: s1 of a; s3 and s5 of b.
+    assert "in 50% to 83% of the scenes" in both or "50% to 67%" in both
+    assert "Without a verdict: both ways, no single number." in both
+
+
+def test_flags_that_are_left_out_leave_the_rates(store, set_id):
+    labelling.leave_out(store, set_id, ["open_future"])
+    said = text(open_page("threats", cases=set_id))
+    assert "10 verdicts on 10 cases" in said
+    assert "2 flagged cases left out." in said
+
+
+def test_threats_that_nobody_named_leave_every_kind_open(store, set_id):
+    said = text(open_page("threats", cases=set_id, view="By threat", threat_planner="a"))
+    assert "In 3 of 3 scenes with a threat nobody named it: there every kind is open." in said
+    assert "Driving quality 0 3 6" in said
+
+
+def test_one_planner_is_told_without_a_comparison(store):
+    from tests.cases import case
+    from tests.labels.desk import keep, person, say
+
+    set_id = keep(store, [case(f"s{i}-solo") for i in range(4)])
+    say(store, set_id, person(store), {f"s{i}-solo": x for i, x in enumerate("YNNU")})
+    for view in VIEWS:
+        app = open_page("threats", cases=set_id, view=view)
+        assert not app.exception
+        assert "solo adds a threat in 33% of its scenes; 1 of 4 have no verdict." in text(app)
+    assert "Overlap needs verdicts on two planners or more." in text(app)
+
+
+def test_a_file_of_verdicts_is_counted_alike(store, set_id):
+    app = open_page("threats", cases=set_id, source="A file of verdicts")
+    assert "Give a file of verdicts." in text(app)
+    lines = [
+        {"case_id": f"s{i}-a", "status": "has_threat" if i < 2 else "no_threat", "threats": ["lane_straddling"] if i < 2 else []}
+        for i in range(6)
+    ]
+    data = "\n".join(json.dumps(x) for x in lines).encode()
+    app.file_uploader(key="verdict_file").upload("verdicts.jsonl", data, "application/json").run()
+    assert not app.exception
+    assert "a adds a threat in 33% of its scenes; 0 of 6 have no verdict." in text(app)
+    app.file_uploader(key="verdict_file").upload("bad.jsonl", b'{"case_id": "s0-a"}', "application/json").run()
+    assert not app.exception
+    assert "problems in the verdicts" in text(app)
