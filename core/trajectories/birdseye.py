@@ -14,7 +14,9 @@ BEHIND_M, AROUND_M = 10.0, 8.0
 """What is shown at least behind the vehicle and on either side."""
 MARGIN_M = 4.0
 SEEN_M = 60.0
-"""Shapes and agents farther than this from all trajectories are not sent."""
+"""Shapes and agents farther than half of this outside of what is shown are not sent; nobody farther than this widens it."""
+MEETS_M = 6.0
+"""Who comes this near to a trajectory at the same time is shown from where he is at t = 0."""
 UNDER = {"drivable": 0, "sidewalk": 1, "island": 1, "intersection": 2, "shoulder": 3, "lane": 3, "parking": 3, "crosswalk": 4}
 """Which areas lie under which."""
 BODIES = {"pedestrian": (0.6, 0.6), "bicycle": (1.8, 0.7), "motorcycle": (2.2, 0.9)}
@@ -55,15 +57,27 @@ def bird(case: Case, best: Any = None) -> dict[str, Any]:
 
 
 def extent(case: Case, paths: Iterable[Path]) -> dict[str, list[float]]:
-    """What is shown, m: all valid trajectory points with the vehicle's body around them, rounded outwards to the grid."""
+    """What is shown, m: all valid trajectory points, the vehicle's body, and whom it meets; rounded outwards to the grid."""
     rear, front = ends(case.ego)
     body = max(-rear, front)
     p = np.vstack([path.points[path.valid] for path in paths])
+    met = [agent for agent in (case.agents.items if case.agents else ()) if any(_meets(agent, path) for path in paths)]
+    p = np.vstack([p, *(np.array([[a.x, a.y]]) for a in met)])
     low = np.minimum(p.min(axis=0) - np.array([0.0, MARGIN_M]), np.array([-BEHIND_M, -AROUND_M]))
     high = np.maximum(p.max(axis=0) + np.array([body + MARGIN_M, MARGIN_M]), np.array([2 * BEHIND_M, AROUND_M]))
     step = 5.0 if max(high - low) <= 80 else 10.0 if max(high - low) <= 200 else 50.0
     out = np.stack([np.floor(low / step), np.ceil(high / step)], axis=1) * step + 0.0
     return {"x": [float(v) for v in out[0]], "y": [float(v) for v in out[1]]}
+
+
+def _meets(a: Agent, path: Path) -> bool:
+    """Whether a moving road user comes near the vehicle on a trajectory, place by place of the same time."""
+    if a.future is None or np.hypot(a.x, a.y) > SEEN_M:
+        return False
+    n = min(len(a.future), len(path.t) - 1)
+    both = a.future.valid[:n] & path.valid[1 : n + 1]
+    apart = np.hypot(*(a.future.points[:n] - path.points[1 : n + 1]).T)
+    return bool((apart[both] < MEETS_M).any())
 
 
 def grid(shown: dict[str, list[float]]) -> float:

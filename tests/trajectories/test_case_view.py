@@ -263,6 +263,17 @@ def test_the_grid_holds_every_point_and_the_seconds_are_on_the_way():
     assert bev["planner"]["seconds"][4] == [5.0, 50.0, -12.0]
 
 
+def test_whom_the_vehicle_meets_is_on_the_picture():
+    crosses = Agent(
+        "1", "vehicle", 30.0, -34.0, 4.5, 2.0, np.pi / 2, (0.0, 9.0), Trajectory.of(np.column_stack([np.full(20, 30.0), -34 + 9 * T]))
+    )
+    leaves = replace(crosses, future=Trajectory.of(np.column_stack([np.full(20, 30.0), -34 - 9 * T])))
+    alone = case_view(a_case())["bev"]["extent"]
+    assert case_view(a_case(agents=Agents((leaves,))))["bev"]["extent"] == alone
+    wider = case_view(a_case(agents=Agents((crosses,))))["bev"]["extent"]
+    assert wider["y"][0] <= -34 < alone["y"][0] and wider["x"] == alone["x"]
+
+
 def test_the_best_rated_way_is_shown_and_unrated_ones_are_not():
     rated = (RatedTrajectory(straight(7.0), 4.0), RatedTrajectory(straight(8.0, 1.0), 9.0), RatedTrajectory(straight(3.0), None))
     view = case_view(a_case(rated=rated))
