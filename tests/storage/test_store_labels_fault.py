@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,54 +26,93 @@ PEOPLE = ("a", "b", "c", "d", "e", "e", "f", "f")
 """Whose tab each of the eight processes is; two people have two tabs."""
 SECONDS = 30
 
-TAB = """
-import json, os, random, sys
+NURSERY = """
+import json, os, random, sys, traceback
 from pathlib import Path
 from uuid import uuid4
 from core.settings import Settings
 from core.storage import open_store
 from core.storage.label_events import NewEvent
 
-person, set_id, folder, tab = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]
-store, stop = open_store(Settings.from_environment()), folder / "stop"
-outbox, log = (folder / f"{tab}.outbox").open("ab", 0), (folder / f"{tab}.acked").open("ab", 0)
+def lines(path):  # a line that was cut off by the end of the process before this one was never whole
+    return [x for x in path.read_bytes().split(b"\\n")[:-1] if x]
 
-def lines(name):  # a line that was cut off by the end of the process before this one was never whole
-    return [x for x in (folder / name).read_bytes().split(b"\\n")[:-1] if x]
+def label(person, set_id, folder, tab):
+    folder, store = Path(folder), open_store(Settings.from_environment())
+    outbox, log = (folder / f"{tab}.outbox").open("ab", 0), (folder / f"{tab}.acked").open("ab", 0)
 
-def send(events):
-    done = store.labels.append(person, set_id, events)
-    if done.settled:
-        log.write("".join(f"{'acked' if uid in done.acked else 'refused'} {uid}\\n" for uid in done.settled).encode())
-        os.fsync(log.fileno())
-    return done
+    def send(events):
+        done = store.labels.append(person, set_id, events)
+        if done.settled:
+            log.write("".join(f"{'acked' if uid in done.acked else 'refused'} {uid}\\n" for uid in done.settled).encode())
+            os.fsync(log.fileno())
 
-settled = {x.split()[1].decode() for x in lines(f"{tab}.acked") if len(x.split()) == 2}
-waiting = [NewEvent(**json.loads(x)) for x in lines(f"{tab}.outbox") if x.startswith(b"{") and x.endswith(b"}")]
-outbox.write(b"\\n")
-log.write(b"\\n")
-send([e for e in waiting if e.uid not in settled])  # as a browser does after a reload
+    settled = {x.split()[1].decode() for x in lines(folder / f"{tab}.acked") if len(x.split()) == 2}
+    waiting = [NewEvent(**json.loads(x)) for x in lines(folder / f"{tab}.outbox") if x.startswith(b"{") and x.endswith(b"}")]
+    outbox.write(b"\\n")
+    log.write(b"\\n")
+    send([e for e in waiting if e.uid not in settled])  # as a browser does after a reload
 
-at = max((int(e.new.case_id[1:]) for e in store.labels.events(set_id, person)), default=0) + 1
-while not stop.exists():
-    label = NewEvent(uuid4().hex, f"c{at}", 1, "label", random.choice("YNU"), payload={"t_key_ms": 1500.5, "t_ready_ms": 20.0})
-    events = [label]
-    if random.random() < 0.2:
-        back = NewEvent(uuid4().hex, label.case_id, 2, "revoke", payload={"seq": 1, "uid": label.uid})
-        events += [back, NewEvent(uuid4().hex, label.case_id, 3, "label", random.choice("YNU"))]
-    outbox.write("".join(json.dumps(vars(e)) + "\\n" for e in events).encode())
-    for e in events if random.random() < 0.5 else [events]:
-        send(e if isinstance(e, list) else [e])
-    at += 1
-store.close()
+    at = max((int(e.new.case_id[1:]) for e in store.labels.events(set_id, person)), default=0) + 1
+    while not (folder / "stop").exists():
+        first = NewEvent(uuid4().hex, f"c{at}", 1, "label", random.choice("YNU"), payload={"t_key_ms": 1500.5, "t_ready_ms": 20.0})
+        events = [first]
+        if random.random() < 0.2:
+            back = NewEvent(uuid4().hex, first.case_id, 2, "revoke", payload={"seq": 1, "uid": first.uid})
+            events += [back, NewEvent(uuid4().hex, first.case_id, 3, "label", random.choice("YNU"))]
+        outbox.write("".join(json.dumps(vars(e)) + "\\n" for e in events).encode())
+        for e in events if random.random() < 0.5 else [events]:
+            send(e if isinstance(e, list) else [e])
+        at += 1
+    store.close()
+
+for line in sys.stdin:
+    word, *args = json.loads(line)
+    if word == "start":
+        answer = os.fork()
+        if not answer:
+            random.seed()
+            try:
+                label(*args)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+    else:
+        answer = os.waitstatus_to_exitcode(os.waitpid(args[0], 0)[1])
+    print(answer, flush=True)
 """
 
 
-def start(settings: Settings, people: dict[str, str], set_id: str, folder: Path, tab: int) -> subprocess.Popen[bytes]:
-    env = os.environ | {"ODDYSSEY_HOME": str(settings.home), "DATABASE_URL": settings.database_url, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", "-c", TAB, people[PEOPLE[tab]], set_id, str(folder), str(tab)]
-    with (folder / f"{tab}.err").open("ab") as err:
-        return subprocess.Popen(command, env=env, cwd=ROOT, stdout=err, stderr=err)
+class Nursery:
+    """A process that has loaded everything and forks those that label, so that their lives are spent on labelling."""
+
+    def __init__(self, settings: Settings, errors: Path) -> None:
+        env = os.environ | {"ODDYSSEY_HOME": str(settings.home), "DATABASE_URL": settings.database_url, "PYTHONPATH": str(ROOT)}
+        env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # only a process with one thread may be forked
+        with errors.open("ab") as err:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", NURSERY], env=env, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, text=True
+            )
+
+    def start(self, person: str, set_id: str, folder: Path, tab: int) -> int:
+        """The id of a new process that labels."""
+        return self._ask("start", person, set_id, str(folder), tab)
+
+    def ended(self, pid: int) -> int:
+        """Wait for a process; its exit code, or minus the signal that ended it."""
+        return self._ask("wait", pid)
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate(timeout=60)
+
+    def _ask(self, *what: object) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(what) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
 
 
 def acknowledged(folder: Path) -> tuple[set[str], set[str]]:
@@ -86,25 +127,28 @@ def test_nothing_acknowledged_is_lost_while_processes_are_killed(settings: Setti
     folder.mkdir()
     people = {name: store.labels.register(name, 3, False).id for name in sorted(set(PEOPLE))}
     set_id = store.cases.save("Cases", CaseSet(store.cases.parent / "none", "Cases", "d" * 64, (), True, {})).id
-    tabs = [start(settings, people, set_id, folder, i) for i in range(len(PEOPLE))]
+    errors = tmp_path / "errors.txt"
+    nursery = Nursery(settings, errors)
+    tabs: list[int] = []
     killed = 0
     try:
+        tabs += [nursery.start(people[who], set_id, folder, i) for i, who in enumerate(PEOPLE)]
         began = time.monotonic()
         while (passed := time.monotonic() - began) < SECONDS:
             time.sleep(max(0.0, min(killed + 1, SECONDS) - passed) + chance.random() * 0.05)  # not in step with anything
             i = chance.randrange(len(tabs))
-            tabs[i].kill()
-            assert tabs[i].wait(30) == -9, (folder / f"{i}.err").read_text()
+            os.kill(tabs[i], signal.SIGKILL)
+            assert nursery.ended(tabs[i]) == -signal.SIGKILL, errors.read_text()
             killed += 1
-            tabs[i] = start(settings, people, set_id, folder, i)
+            tabs[i] = nursery.start(people[PEOPLE[i]], set_id, folder, i)
         (folder / "stop").touch()
-        ends = [tab.wait(120) for tab in tabs]
+        ends = [nursery.ended(tabs.pop()) for _ in PEOPLE]
     finally:
-        for tab in tabs:
-            if tab.poll() is None:
-                tab.kill()
-                tab.wait()
-    assert ends == [0] * len(tabs), [(folder / f"{i}.err").read_text() for i in range(len(tabs))]
+        for pid in tabs:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        nursery.close()
+    assert (ends, errors.read_text()) == ([0] * len(PEOPLE), "")
     assert killed >= SECONDS - 2
 
     acked, refused = acknowledged(folder)
@@ -116,7 +160,7 @@ def test_nothing_acknowledged_is_lost_while_processes_are_killed(settings: Setti
             if line.startswith("{") and line.endswith("}"):
                 given = json.loads(line)
                 sent[given["uid"]] = (people[PEOPLE[i]], given)
-    assert len(acked) > 5 * len(tabs)  # much was at stake
+    assert len(acked) > 20 * len(PEOPLE)  # much was at stake
     assert len(refused) > 0  # the two tabs of one person did meet
     assert acked - set(stored) == set()  # lost
     assert refused & set(stored) == set()
