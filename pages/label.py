@@ -64,7 +64,7 @@ with shell.errors_as_card(NAME, "Nothing can be labelled now.", "Labels that wer
     desk = label_loop.desk_of(state.store(), task.cases, person, task.round)
     plain = st.query_params.get(PLAIN) == "1"
     label_loop.show(desk, task.cases, partial(label_start.feedback, state.store(), task, person), plain)
-    with st.expander("Keys do not work?"):
+    with st.popover("Keys do not work?", type="tertiary"):
         shell.note(
             "Keys act on the case that is on the screen, once it has been there for a fifth of a second; not while a field has the focus, "
             "and not together with Ctrl, Alt or Shift. The buttons do the same. The plain page has still pictures and ordinary buttons."

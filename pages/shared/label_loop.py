@@ -90,6 +90,7 @@ def data_down(desk: Desk, content: CaseSet, window: labelling.Window, told: Told
         "acked": list(told.acked),
         "conflicts": [{"uid": uid, "text": text} for uid, text in told.conflicts],
         "error": told.error,
+        "guidance": guidance.version,
         "answers": _answers(guidance),
         "threats": threats() if desk.round == "labelling" else [],
         "after": "Disagreements and unsure cases are looked at on the page Review.",

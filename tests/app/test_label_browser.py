@@ -166,21 +166,35 @@ def test_labels_survive_a_server_that_is_away(fresh_server, tab):
     work.store.close()
 
 
-def test_the_next_case_is_there_at_once(fresh_server, tab):
+def measured(devtools):
+    """What the page holds after a collection of garbage: bytes of its heap, nodes, listeners."""
+    devtools.send("HeapProfiler.collectGarbage")
+    found = {m["name"]: m["value"] for m in devtools.send("Performance.getMetrics")["metrics"]}
+    return {k: int(found[k]) for k in ("JSHeapUsedSize", "Nodes", "JSEventListeners")}
+
+
+def test_two_hundred_cases_in_a_row_come_at_once_and_leave_nothing_behind(fresh_server, tab):
     server = fresh_server()
-    work = flat_cases(server.home, 40)
+    work = flat_cases(server.home, 205)
     ada = work.person()
-    start(tab, work.address(server.url, ada))
-    page = tab.page
-    times = []
-    for _ in range(30):
-        press(page, "n")
+    page = start(tab, work.address(server.url, ada))
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable")
+    times, shown, early = [], [], {}
+    for i in range(205):
+        shown.append(press(page, "yn "[i % 3]))
         wait_for_case(page)
         times.append(int(label(page).get_attribute("data-painted")))
-    times.sort()
-    print(f"key to next case painted: median {statistics.median(times)} ms, p95 {times[28]} ms, longest {times[-1]} ms")
-    assert len(times) == 30
+        if i == 20:
+            early = measured(devtools)
     saved(page)
-    assert len(work.labels(ada)) == 30
-    tab.check()
+    late = measured(devtools)
+    times.sort()
+    print(f"key to next case painted: median {statistics.median(times)} ms, p95 {times[195]} ms, longest {times[-1]} ms; {early} {late}")
+    assert [i for i, _ in work.labels(ada)] == shown
+    assert int(label(page).get_attribute("data-near")) < 20
+    assert late["JSHeapUsedSize"] < early["JSHeapUsedSize"] + 10 * 2**20
+    assert late["Nodes"] < early["Nodes"] * 1.5
+    assert late["JSEventListeners"] < early["JSEventListeners"] * 1.5
+    tab.check()  # no file was missing
     work.store.close()

@@ -43,7 +43,7 @@ export class Above {
     const p = ([x, y]) => `${X(y).toFixed(1)},${Y(x).toFixed(1)}`;
     const all = (points) => points.map(p).join(" ");
     const stretch = across / along;
-    say(this.sub, `metres; a mark each second; ${stretch > 1.05 ? `sideways stretched ${stretch.toFixed(1)} times` : "one scale"}`);
+    say(this.sub, `metres; a mark each second${stretch > 1.05 ? `; sideways ×${stretch.toFixed(1)}` : ""}`);
     const clip = `c${Math.random().toString(36).slice(2)}`;
     const frame = { x: LEFT, y: TOP, width: w, height: (x1 - x0) * along };
     const g = svg("g", { "clip-path": `url(#${clip})` });
@@ -80,7 +80,7 @@ export class Above {
   grid(g, texts, bev, { X, Y, frame, across, along }) {
     const step = bev.grid_m;
     const [x0, x1] = bev.extent.x, [y0, y1] = bev.extent.y;
-    const every = along * step < 15 ? step * 2 : step;
+    const every = along * step < 26 ? step * 2 : step;
     for (let x = Math.ceil(x0 / step) * step; x <= x1 + 1e-6; x += step) {
       g.append(svg("line", { class: "grid", x1: frame.x, x2: frame.x + frame.width, y1: Y(x), y2: Y(x) }));
       if (Math.abs(x % every) < 1e-6) texts.append(svg("text", { class: "tick", x: frame.x - 7, y: Y(x) + 3.5, "text-anchor": "end" }, `${x} m`));

@@ -100,7 +100,7 @@ class Page {
         el("div", { class: "row" }, this.count, this.share), this.progress, el("div", { class: "row" }, this.saved, this.undoButton), this.miss),
       this.above.node, this.numbers.node,
     );
-    this.guide = el("button", { class: "link", type: "button", onclick: () => this.click("guidance") }, "Guidance ", kbd("G"));
+    this.guide = el("button", { class: "link", type: "button", onclick: () => this.click("guidance") }, `Guidance ${this.data.guidance} `, kbd("G"));
     this.work = el("div", { class: "work" }, this.cameras.grid, this.cameras.bar, keys, this.forms.node);
     this.finish = el("div", { class: "finish", hidden: true });
     this.main = el("div", { class: "main" }, el("header", {}, this.eyebrow, this.head, this.prov), this.notices, this.work, this.finish);
@@ -274,6 +274,7 @@ class Page {
     const hot = new Set([this.current?.id, ...next.filter((id) => id !== this.current?.id).slice(0, 3)]);
     const all = new Set([...hot, ...next.slice(0, 14), ...back]);
     this.shelf.keep(all, new Set([...all].filter((id) => !hot.has(id))));
+    this.root.dataset.near = String(this.shelf.near.size);
   }
 
   // ---- keys and buttons

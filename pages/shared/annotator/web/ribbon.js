@@ -15,21 +15,23 @@ export const ORDER = ["history", "rated", "planner", "expert"];
  * @param toPage maps a pixel of the image to the page
  */
 export function drawRibbons(g, camera, shown, toPage, strength = 1) {
-  for (const who of ORDER) {
-    if (!shown[who] || !camera.ribbons[who]?.length) continue;
-    const strip = camera.ribbons[who].map((s) => s && { l: toPage(s[0], s[1]), r: toPage(s[2], s[3]), hidden: s[4] === 1 });
-    ribbon(g, strip, STYLES[who], strength);
-    seconds(g, camera.seconds[who] ?? [], STYLES[who], toPage, strength);
-  }
+  const there = ORDER.filter((who) => shown[who] && camera.ribbons[who]?.length).map((who) => ({
+    style: STYLES[who],
+    strip: camera.ribbons[who].map((s) => s && { l: toPage(s[0], s[1]), r: toPage(s[2], s[3]), hidden: s[4] === 1 }),
+    marks: camera.seconds[who] ?? [],
+  }));
+  for (const one of there) fill(g, one.strip, one.style, strength);
+  for (const one of there) edges(g, one.strip, one.style, strength);
+  for (const one of there) seconds(g, one.marks, one.style, toPage, strength);
 }
 
-function ribbon(g, strip, style, strength) {
+function fill(g, strip, style, strength) {
   g.save();
   g.fillStyle = style.colour;
   for (let k = 1; k < strip.length; k++) {
     const [a, b] = [strip[k - 1], strip[k]];
     if (!a || !b) continue;
-    g.globalAlpha = (b.hidden ? 0.14 : 0.42) * strength;
+    g.globalAlpha = (b.hidden ? 0.14 : 0.4) * strength;
     g.beginPath();
     g.moveTo(...a.l);
     g.lineTo(...b.l);
@@ -37,23 +39,28 @@ function ribbon(g, strip, style, strength) {
     g.lineTo(...a.r);
     g.fill();
   }
+  g.restore();
+}
+
+/** Both edges, light on dark; dotted where something stands in front. */
+function edges(g, strip, style, strength) {
+  g.save();
   g.lineCap = style.dash.length ? "butt" : "round";
-  g.globalAlpha = strength;
-  for (const side of ["l", "r"])
-    for (const run of runs(strip)) {
-      const wide = Math.max(...run.map((s) => Math.abs(s.l[0] - s.r[0])));
-      const line = Math.max(1.1, Math.min(2.6, wide * 0.03));
-      for (const [width, colour] of [[line * 2.1, style.edge], [line, style.colour]]) {
-        g.setLineDash(run[0].hidden ? [line * 1.2, line * 2.6] : colour === style.edge ? [] : style.dash.map((d) => d * line * 1.6));
-        g.lineWidth = width;
-        g.strokeStyle = colour;
-        if (colour === style.edge) g.globalAlpha = (run[0].hidden ? 0.25 : 0.75) * strength;
-        else g.globalAlpha = (run[0].hidden ? 0.8 : 1) * strength;
+  for (const run of runs(strip)) {
+    const wide = Math.max(...run.map((s) => Math.abs(s.l[0] - s.r[0])));
+    const line = Math.max(1.1, Math.min(2.6, wide * 0.03));
+    const { hidden } = run[0];
+    for (const side of ["l", "r"])
+      for (const under of [true, false]) {
+        g.setLineDash(hidden ? [line * 1.2, line * 2.6] : under ? [] : style.dash.map((d) => d * line * 1.6));
+        g.lineWidth = under ? line * 2.1 : line;
+        g.strokeStyle = under ? style.edge : style.colour;
+        g.globalAlpha = (under ? (hidden ? 0.25 : 0.7) : hidden ? 0.8 : 1) * strength;
         g.beginPath();
         run.forEach((s, i) => (i ? g.lineTo(...s[side]) : g.moveTo(...s[side])));
         g.stroke();
       }
-    }
+  }
   g.restore();
 }
 
@@ -80,9 +87,8 @@ function runs(strip) {
 /** A bar across the strip each second, and the letter of who it is at the last one. */
 function seconds(g, marks, style, toPage, strength) {
   g.save();
-  g.setLineDash([]);
-  const far = [];
-  for (const [t, xl, yl, xr, yr] of marks) {
+  let last = null;
+  for (const [, xl, yl, xr, yr] of marks) {
     const [l, r] = [toPage(xl, yl), toPage(xr, yr)];
     g.globalAlpha = 0.95 * strength;
     g.lineWidth = Math.max(1, Math.min(2.4, Math.abs(l[0] - r[0]) * 0.04));
@@ -91,22 +97,20 @@ function seconds(g, marks, style, toPage, strength) {
     g.moveTo(...l);
     g.lineTo(...r);
     g.stroke();
-    far.push({ t, l, r });
+    last = { l, r };
   }
-  const last = far.at(-1);
   if (last && style.letter) {
     const [x, y] = style.side ? last.r : last.l;
     g.font = "650 11px 'Source Sans', 'Source Sans Pro', sans-serif";
     g.textAlign = style.side ? "left" : "right";
     g.textBaseline = "middle";
-    const text = style.letter;
     g.globalAlpha = strength;
     g.lineWidth = 3;
     g.lineJoin = "round";
     g.strokeStyle = style.edge;
-    g.strokeText(text, x + (style.side ? 5 : -5), y);
+    g.strokeText(style.letter, x + (style.side ? 5 : -5), y);
     g.fillStyle = style.colour;
-    g.fillText(text, x + (style.side ? 5 : -5), y);
+    g.fillText(style.letter, x + (style.side ? 5 : -5), y);
   }
   g.restore();
 }
