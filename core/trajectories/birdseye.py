@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.trajectories.case import Agent, Case, Floats, Layer, Shape
+from core.trajectories.case import Agent, Case, Floats, Layer, Shape, Trajectory
 from core.trajectories.footprint import Path, corners, ends, history_path, outline, path_of
 
 BEHIND_M, AROUND_M = 10.0, 8.0
@@ -28,7 +28,7 @@ def xy(points: Floats) -> list[list[float]]:
     return [[round(float(x), 2) + 0.0, round(float(y), 2) + 0.0] for x, y in points]
 
 
-def bird(case: Case, best: Any = None) -> dict[str, Any]:
+def bird(case: Case, best: Trajectory | None = None) -> dict[str, Any]:
     """The case from above.
 
     Args:

@@ -53,8 +53,9 @@ from typing import Any
 import numpy as np
 
 from core.trajectories.birdseye import BODIES, bird
-from core.trajectories.case import Agent, Bools, Camera, Case, Ego, Floats, Trajectory
+from core.trajectories.case import Agent, Bools, Camera, Case, Ego, Floats
 from core.trajectories.comparison import end_offset, question, speeds, stop
+from core.trajectories.displacement import best_rated
 from core.trajectories.footprint import Path, history_path, outline, path_of, swept
 from core.trajectories.projection import Section, project, strip, why_not
 
@@ -62,12 +63,6 @@ HEIGHTS = {"truck": 3.0, "bus": 3.1, "pedestrian": 1.7, "bicycle": 1.6, "motorcy
 """How tall road users are taken to be when it is asked what they hide, m; 1.5 otherwise."""
 FAR_PX = 50_000.0
 """Ends of sections beyond this are cut off: a canvas cannot draw them, and nobody sees them."""
-
-
-def best_rated(case: Case) -> Trajectory | None:
-    """The trajectory that people scored highest, None if none has a score; the first one of equals."""
-    scored = [r for r in case.rated if r.score is not None and r.trajectory.valid.any()]
-    return max(scored, key=lambda r: r.score or 0.0).trajectory if scored else None
 
 
 def case_view(case: Case) -> dict[str, Any]:
