@@ -303,7 +303,7 @@ def _check(events: Sequence[NewEvent]) -> None:
         rules = [
             ("uid", e.uid, bool(_UID.fullmatch(e.uid)), "8 to 64 letters, digits, - or _"),
             ("case_id", e.case_id[:60], 2 < len(json.dumps(e.case_id)) <= _LONGEST_ID, f"up to {_LONGEST_ID:,} characters"),
-            ("seq", e.seq, 1 <= e.seq < 2**31, "1 or more"),
+            ("seq", e.seq, 1 <= e.seq < 1_000_000, "1 to 999,999"),
             ("kind", e.kind, e.kind in _KINDS, ", ".join(_KINDS)),
             ("label", e.label, e.label in LABELS if labelled else e.label is None, ", ".join(LABELS) if labelled else "none"),
             ("slot", e.slot[:60], bool(_SLOT.fullmatch(e.slot)), "main, repeat, gold, review, training:1, calibration:1 and so on"),
