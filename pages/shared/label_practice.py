@@ -77,11 +77,21 @@ def training_result(store: Store, cases: SavedCaseSet, annotator: Annotator) -> 
 
 def calibration_result(now: Calibration) -> None:
     """Figures of a finished attempt, with the table that they come from."""
-    recall = now.recall
+    recall, kappa, found = now.recall, now.kappa_interval, now.recall_interval
+    of_kappa = "" if kappa.low is None or kappa.high is None else f", 95 %: {kappa.low:.2f} to {kappa.high:.2f}"
+    of_recall = "" if found is None else f", 95 %: {found[0]:.0%} to {found[1]:.0%}"
     shell.tiles(
         [
-            Tile("Cohen's kappa", "not defined" if now.kappa is None else f"{now.kappa:.2f}", f"needed {PASS_KAPPA:g}, n = {now.total}"),
-            Tile("Threats found", "–" if recall is None else f"{recall:.0%}", f"{now.found} of {now.gold_yes}, needed {PASS_RECALL:.0%}"),
+            Tile(
+                "Cohen's kappa",
+                "not defined" if now.kappa is None else f"{now.kappa:.2f}",
+                f"needed {PASS_KAPPA:g}, n = {now.total}{of_kappa}",
+            ),
+            Tile(
+                "Threats found",
+                "–" if recall is None else f"{recall:.0%}",
+                f"{now.found} of {now.gold_yes}, needed {PASS_RECALL:.0%}{of_recall}",
+            ),
             Tile("Same answer", f"{now.agreed} of {now.total}", f"attempt {now.attempt}, form {now.form}"),
         ]
     )
