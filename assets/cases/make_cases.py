@@ -4,7 +4,8 @@ Everything is synthetic and CC0. What is drawn, the map, the road users and the 
 every gold label is checked by geometry before anything is written (checks.py). The folder is a case set as
 core.trajectories.case_set writes it; the same code and seed give the same bytes.
 
-    python assets/cases/make_cases.py [FOLDER]
+    python assets/cases/make_cases.py [FOLDER]           # everything
+    python assets/cases/make_cases.py --keep-pictures    # when only trajectories, answers or roles have changed
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import scenes_junction  # noqa: E402
 import scenes_road  # noqa: E402
 from checks import check  # noqa: E402
 from kit import DT, PAST, SIZES, Actor, Prop, Scene, back  # noqa: E402
+from PIL import Image  # noqa: E402
 from roles import role  # noqa: E402
 
 from core.trajectories.case import (  # noqa: E402
@@ -161,16 +163,22 @@ def pictures(scene: Scene, base: str, views: dict[str, render.View]) -> dict[str
         return out
     painter = render.Painter(scene, base)
     for camera in cameras(scene):
-        view = views.setdefault(camera.name, render.View(camera.name)) if camera.name not in views else views[camera.name]
+        if camera.name not in views:
+            views[camera.name] = render.View(camera.name)
+        view = views[camera.name]
         for frame in camera.frames:
-            buffer = io.BytesIO()
-            quality = QUALITY if frame.t_s == 0 else QUALITY_PAST
-            painter.draw(view, frame.t_s).save(buffer, "JPEG", quality=quality, optimize=True)
-            out[frame.path] = buffer.getvalue()
+            out[frame.path] = jpeg(painter.draw(view, frame.t_s), frame.t_s)
     return out
 
 
-def main(folder: Path) -> None:
+def jpeg(picture: Image.Image, t: float) -> bytes:
+    """A picture as it lies in the pack."""
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=QUALITY if t == 0 else QUALITY_PAST, optimize=True)
+    return buffer.getvalue()
+
+
+def main(folder: Path, keep_pictures: bool = False) -> None:
     """Draw and write the pack into a folder, in place of the pack that was there."""
     made = scenes()
     cases = [c for s, _ in made for c in cases_of(s)]
@@ -178,7 +186,10 @@ def main(folder: Path) -> None:
     views: dict[str, render.View] = {}
     images: dict[str, Any] = {}
     for scene, base in made:
-        images |= pictures(scene, base, views)
+        if keep_pictures:
+            images |= {f.path: (folder / f.path).read_bytes() for c in cameras(scene) for f in c.frames}
+        else:
+            images |= pictures(scene, base, views)
     outcomes = tuple(Outcome(c.scene_id, c.case_id, "accepted") for c in cases)
     remarks = (
         "Drawn by a program: no camera, no planner and no person was involved. Ratings and gold labels are made up with the scenes.",
@@ -194,4 +205,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)
+    arguments = [a for a in sys.argv[1:] if a != "--keep-pictures"]
+    main(Path(arguments[0]) if arguments else HERE, "--keep-pictures" in sys.argv)

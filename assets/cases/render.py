@@ -227,6 +227,8 @@ class Painter:
             if p[2] < NEAR:
                 continue
             (u, v), r = pixels(p[None])[0], OVER * FOCAL * radius / p[2]
+            if shines:
+                r = max(r, 2.6)  # a lamp is seen far away
             tone = colour if shines else self._lit(colour, np.array([0, 0, 0.75]), world, view, shift)
             d.ellipse((u - r, v - r, u + r, v + r), fill=self._hazed(tone, world, view, shift))
             if shines:

@@ -315,6 +315,11 @@ def queue() -> Scene:
             ("improper_shoulder_pass",),
         ),
     }
+    s.rated = [
+        (drive(brake(8.0, 17.2, 2.2)), 9.0),
+        (drive(brake(8.0, 14.0, 2.4)), 8.0),
+        (drive([(0, 8), (5, 7.6)], ((4, 0), (17, -3.3), (70, -3.3))), 1.0),
+    ]
     return s
 
 

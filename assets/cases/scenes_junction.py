@@ -98,6 +98,11 @@ def stop_sign() -> Scene:
             drive([(0, 6), (1.6, 3.4), (5, 6.0)]), "Y", "It rolls past the stop sign at more than 3 m/s.", ("stop_sign_no_full_stop",)
         ),
     }
+    s.rated = [
+        (drive(brake(6.0, end, 2.3, 1.2, ((2.2, 3.0),))), 10.0),
+        (drive(brake(6.0, end - 1.2, 2.5, 1.2, ((2.2, 2.6),))), 8.0),
+        (drive([(0, 6), (2.0, 2.0), (5, 5.0)]), 2.0),
+    ]
     return s
 
 

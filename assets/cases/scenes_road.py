@@ -122,6 +122,11 @@ def double_line() -> Scene:
         ),
         "vega": Plan(drive([(0, 11), (5, 12.2)]), "N", "A little faster on a free, straight road in good light."),
     }
+    s.rated = [
+        (drive([(0, 11), (5, 10.8)]), 10.0),
+        (drive([(0, 11), (5, 9.5)]), 8.0),
+        (drive([(0, 11), (3, 5.0), (5, 5.0)]), 4.0),
+    ]
     return s
 
 
@@ -192,6 +197,11 @@ def fog() -> Scene:
             ("unsafe_speed_for_conditions", "following_too_closely"),
         ),
     }
+    s.rated = [
+        (drive([(0, 9), (3, 7.2), (5, 7.2)]), 10.0),
+        (drive([(0, 9), (3, 6.0), (5, 5.6)]), 8.0),
+        (drive([(0, 9), (5, 12.0)]), 3.0),
+    ]
     return s
 
 
