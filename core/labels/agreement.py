@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.scoring import wilson
+from core.scoring.intervals import percentiles, wilson
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -208,11 +208,5 @@ def _figures(sums: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def interval(value: float, drawn: Floats) -> Interval:
-    """Percentile interval; none where more than a tenth of the resamples leave the figure undefined, since the rest is then a choice."""
-    if np.isnan(value):
-        return Interval(None)
-    known = drawn[~np.isnan(drawn)]
-    if known.size < max(2.0, 0.9 * drawn.size):
-        return Interval(value)
-    low, high = np.quantile(known, [0.025, 0.975])
-    return Interval(value, float(low), float(high))
+    """A figure with the percentile interval of its resamples; none where too many of them leave it undefined."""
+    return Interval(None) if np.isnan(value) else Interval(value, *(percentiles(drawn) or (None, None)))

@@ -130,7 +130,7 @@ def read_labels(text: str) -> tuple[LabelRow, ...]:
     rows: list[LabelRow] = []
     problems: list[Problem] = []
     seen: set[tuple[str, str, str]] = set()
-    for i, line in enumerate(text.split("\n"), 1):
+    for i, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -146,7 +146,7 @@ def read_labels(text: str) -> tuple[LabelRow, ...]:
         seen.add(key)
         rows.append(row)
     if problems:
-        raise InputError(f"{len(problems)} problems in the labels.", problems)
+        raise InputError(f"{len(problems)} problem{'s' * (len(problems) != 1)} in the labels.", problems)
     if not rows:
         raise InputError("There is not a single label in this file.")
     return tuple(rows)

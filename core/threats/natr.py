@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from core.scoring.intervals import wilson
+from core.scoring.intervals import percentiles, wilson
 from core.threats.taxonomy import Level, Taxonomy, ThreatSet
 from core.threats.verdicts import Verdict
 from core.trajectories.scenes import Common, in_common
@@ -240,7 +240,7 @@ def threat_rate(
     drawn = np.random.default_rng(seed).multinomial(n, [threats / n, open_ / n, (n - threats - open_) / n], repeats)
     low, high = threats / n, (threats + open_) / n
     if policy == "bounds":
-        ends = Span(_quantile(drawn[:, 0] / n, 0.025), _quantile((drawn[:, 0] + drawn[:, 1]) / n, 0.975))
+        ends = Span(float(np.quantile(drawn[:, 0] / n, 0.025)), float(np.quantile((drawn[:, 0] + drawn[:, 1]) / n, 0.975)))
         return ThreatRate(of, n, threats, open_, policy, None, Span(low, high), ends, Span(wilson(low, n)[0], wilson(high, n)[1]))
     known = n - open_ if policy == "exclude" else n
     rate = threats / known if known else None
@@ -296,13 +296,8 @@ def _less(tables: npt.NDArray[np.int64], n: int, policy: Policy) -> Floats:
 
 
 def _interval(drawn: Floats) -> Span | None:
-    """Percentile interval; None where more than a tenth of the resamples leave the rate undefined."""
-    known = drawn[~np.isnan(drawn)]
-    return Span(_quantile(known, 0.025), _quantile(known, 0.975)) if known.size >= max(2.0, 0.9 * drawn.size) else None
-
-
-def _quantile(values: Floats, q: float) -> float:
-    return float(np.quantile(values, q))
+    found = percentiles(drawn)
+    return None if found is None else Span(*found)
 
 
 def _wilson(rate: float | None, n: int) -> Span | None:

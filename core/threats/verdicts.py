@@ -99,7 +99,7 @@ def read_verdicts(text: str, taxonomy: Taxonomy, places: Places | None = None) -
     """
     problems: list[Problem] = []
     out: list[Verdict] = []
-    for k, line in enumerate(text.splitlines(), start=1):
+    for k, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -112,7 +112,7 @@ def read_verdicts(text: str, taxonomy: Taxonomy, places: Places | None = None) -
             out.append(found)
     problems += _twice(out)
     if problems:
-        raise InputError(f"{len(problems)} problems in the verdicts.", problems)
+        raise InputError(f"{len(problems)} problem{'s' * (len(problems) != 1)} in the verdicts.", problems)
     if not out:
         raise InputError("No verdicts: the file has no line with one.")
     return tuple(out)
