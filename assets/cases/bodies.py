@@ -146,7 +146,7 @@ def _signal(p: Prop, right: np.ndarray, eye: np.ndarray) -> list[Body]:
     state = str(p.attributes["state"])
     c, s = math.cos(p.yaw), math.sin(p.yaw)
     to = eye - np.array([p.x, p.y])
-    faced = float(to @ np.array([-c, -s])) > 0.3 * float(np.hypot(*to))  # lamps have hoods: nothing is seen from the side
+    faced = float(to @ np.array([-c, -s])) > 0.6 * float(np.hypot(*to))  # lamps have hoods: nothing is seen from the side
     out = [Body((p.x, p.y, 0.0), mast, foot=(0.2, 0.2, p.size[2]))]
     if reach:
         z = p.size[2] - 0.2

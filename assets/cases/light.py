@@ -55,7 +55,7 @@ LOOKS: dict[str, Look] = {
         tint=(1.0, 0.94, 0.96), haze_m=190.0, shadow=0.22, lamps=True,
     ),
     "morning": Look(
-        (104, 150, 204), (246, 224, 194), clouds=0.35, cloud=(255, 240, 224), sun=(35.0, 20.0), direct=0.58, ambient=0.5,
+        (104, 150, 204), (246, 224, 194), clouds=0.35, cloud=(255, 240, 224), sun=(35.0, 20.0), direct=0.66, ambient=0.64,
         tint=(1.05, 0.98, 0.88), haze_m=240.0, shadow=0.42,
     ),
     "rain": Look(

@@ -199,7 +199,7 @@ def crosswalk() -> Scene:
     road.crosswalk(25.0)
     road.stop_line(23.4)
     road.suburb(rng)
-    road.add("warning", 22.0, -2.9, size=(0.1, 0.1, 2.2), colour=(236, 200, 40), layer="static")
+    road.add("warning", 13.0, -2.9, size=(0.1, 0.1, 2.2), colour=(236, 200, 40), layer="static")
     road.lamps(34.0)
     s.actors += [
         Actor("person", Line((26.4, -3.1, math.pi / 2)), 0.0, ((-1, 1.2), (5, 1.4)), colour=(168, 44, 52)),
