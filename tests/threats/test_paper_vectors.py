@@ -15,7 +15,6 @@ from core.labels.agreement import fleiss_kappa, krippendorff_alpha, pairwise_agr
 from core.labels.label_time import LabelTime, label_times
 from core.labels.raters import clear_cases, cohen_kappa, rater_agreement, yes_sets
 from core.threats import (
-    Confusion,
     ThreatSet,
     Verdict,
     bin_edges,
@@ -27,6 +26,8 @@ from core.threats import (
     tail_size,
     threat_rate,
 )
+from core.trajectories.case import Case, Ego, Trajectory
+from core.trajectories.measure import measure
 from core.trajectories.rfs import rater_feedback, speed_scale
 
 V: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "vectors.yaml").read_text(encoding="utf-8"))
@@ -153,9 +154,8 @@ def test_text_agreement(which: str) -> None:
 
 
 def test_text_agreement_has_one_solution_in_whole_numbers() -> None:
-    # The cases on which none of five people was unsure are among those on which none of three was: at least 108.
     printed, found = V["text_agreement"]["printed"], set()
-    for n in range(FIG3["n"], N + 1):
+    for n in range(1, N + 1):
         for unanimous in range(n + 1):
             if round(100 * unanimous / n, 2) != printed["overlap_rate_pct"]:
                 continue
@@ -166,7 +166,11 @@ def test_text_agreement_has_one_solution_in_whole_numbers() -> None:
                 if chance < 1 and round((p - chance) / (1 - chance), 4) == printed["fleiss_kappa"]:
                     found.add((n, unanimous, votes))
     d = V["text_agreement"]["derived"]
-    assert found == {(d["n"], d["unanimous"], d["yes_votes"]), (d["n"], d["unanimous"], d["yes_votes_mirror"])}
+    one = {(d["n"], d["unanimous"], d["yes_votes"]), (d["n"], d["unanimous"], d["yes_votes_mirror"])}
+    # The cases on which none of five people was unsure are among those on which none of three was: at least 108, which rules out
+    # the other solution, with half of all counts.
+    assert {x for x in found if x[0] >= FIG3["n"]} == one
+    assert found - one == {tuple(k // 2 for k in x) for x in one}
 
 
 # Table 4: how far the worst tails of two planners overlap
@@ -212,7 +216,7 @@ def test_table4_corrected_for_chance(name: str) -> None:
     assert found.lift == pytest.approx(e["lift"], abs=5e-4)
     assert found.kappa == pytest.approx(e["kappa"], abs=5e-5)
     # Among the worst 10 % by RFS, chance alone gives as many shared scenes 7 times in 100.
-    assert ((found.p or 0) < 0.05) == (name != "rfs_10")
+    assert found.p == pytest.approx(0.07, abs=5e-4) if name == "rfs_10" else (found.p or 0) < 0.05
 
 
 # Figure 6a: shares of failure sets
@@ -220,12 +224,15 @@ def test_table4_corrected_for_chance(name: str) -> None:
 
 def test_fig6a_shares_are_those_of_sets() -> None:
     m = np.array(FIG6["M"]) / 100
+    assert (np.diag(m) == 1).all()
     errors = [abs(m[i, j] * m[j, k] * m[k, i] / (m[j, i] * m[k, j] * m[i, k]) - 1) for i, j, k in itertools.permutations(range(5), 3)]
-    assert 0 < max(errors) <= FIG6["derived"]["max_identity_error"]
+    assert max(errors) == pytest.approx(FIG6["derived"]["max_identity_error"], abs=1e-4)
     off = m[~np.eye(5, dtype=bool)] * 100
     assert (off.min(), off.max()) == (FIG6["derived"]["min_off_diagonal"], FIG6["derived"]["max_off_diagonal"])
     # M[i, j] / M[j, i] = |Fi| / |Fj|: sizes against the first planner's.
     assert (m[:, 0] / m[0, :]).tolist() == pytest.approx(FIG6["derived"]["relative_set_size"], abs=2e-3)
+    # The largest set of failures belongs to the planner with the second best mean.
+    assert FIG6["order"][int(np.argmax(m[:, 0] / m[0, :]))] == "DriveVLA-W0"
 
 
 def test_fig6a_from_sizes() -> None:
@@ -253,6 +260,23 @@ def test_table1_natr_and_its_categories(planner: str) -> None:
     assert (found.rate or 0) <= sum(rates) + TABLE1["derived"]["rounding"]
 
 
+def test_table1_planners_stand_in_opposite_order_by_ade_and_by_natr() -> None:
+    straight = np.c_[np.arange(1, 21) * 2.5, np.zeros(20)]
+    off = {p: Trajectory.of(straight + np.array([0, TABLE1[p][-2]])) for p in TABLE1["derived"]["threat_scenes"]}
+    table = measure([Case(p, "s", p, 0.25, Trajectory.of(straight), way, Ego(10.0)) for p, way in off.items()], repeats=20)
+    found = {s.planner_id: s.shared_mean or 0 for s in table.summaries if s.metric == "ade_5s_expert"}
+    assert {p: round(x, 2) for p, x in found.items()} == {p: TABLE1[p][-2] for p in off}
+    # The planner nearest to the expert adds threats most often.
+    assert sorted(found, key=found.__getitem__) == sorted(off, key=lambda p: TABLE1[p][-1])
+
+
+def test_the_sets_of_scenes_with_threats_are_three() -> None:
+    for name, planner in (("poutine", "Poutine"), ("rap", "RAP")):
+        sizes = [TABLE4["natr"][name], TABLE1["derived"]["threat_scenes"][planner], V["fig14_judge"][planner]["H"]]
+        assert len(set(sizes)) == 3
+        assert sizes[1] > sizes[0] and sizes[1] > sizes[2] + V["fig14_judge"][planner]["A"]
+
+
 def test_table1_rates_of_categories_hem_in_the_rate_of_all() -> None:
     taxonomy = load_taxonomy()
     ids = [t.id for t in taxonomy.threats]
@@ -275,49 +299,6 @@ def test_fig14_counts_every_scene_and_stays_below_table1(planner: str) -> None:
     assert found.rate == c["H"] / (N - c["A"])
     # The conflict inside the paper: even if every abstention were a threat, the rate stays below that of Table 1.
     assert found.bounds.high < 1 - TABLE1[planner][-1]
-
-
-# Tables 2 and 3: the classifier
-
-
-@pytest.mark.parametrize("model", V["table3_prosecutor"])
-def test_table3(model: str) -> None:
-    e = V["table3_prosecutor"][model]
-    c = Confusion(*e["cm"])
-    found = [c.accuracy, c.precision, c.recall, c.f(), c.f(2)]
-    assert [round(x or 0, 4) for x in found] == [e[k] for k in ("acc", "p", "r", "f1", "f2")]
-
-
-@pytest.mark.parametrize("model", V["table2_prosecutor_pct"])
-def test_table2(model: str) -> None:
-    e = V["table2_prosecutor_pct"][model]
-    c = Confusion(*e["smallest_cm"])
-    shown = [100 * (x or 0) for x in (c.accuracy, c.precision, c.recall, c.f(), c.f(2))]
-    assert [round(x) for x in shown[:3]] == e["printed"][:3]
-    assert [math.floor(x) if e["f_cut"] else round(x) for x in shown[3:]] == e["printed"][3:]
-    if e["f_cut"]:
-        assert [round(x) for x in shown[3:]] != e["printed"][3:]
-
-
-def test_table2_untrained_model_needs_sixty_cases() -> None:
-    e = V["table2_prosecutor_pct"]["qwen9b"]
-    accuracy, precision, recall, f1, f2 = e["printed"]
-    smallest = sum(e["smallest_cm"])
-    a = np.arange(smallest)
-    tp, fp, fn = (x.ravel() for x in np.meshgrid(a + 1, a, a, indexing="ij"))
-
-    def near(part: Any, whole: Any, printed: int) -> Any:
-        return np.floor(100 * part / whole + 0.5) == printed
-
-    ok = near(tp, tp + fp, precision) & near(tp, tp + fn, recall)
-    ok &= near(2 * tp, 2 * tp + fn + fp, f1) & near(5 * tp, 5 * tp + 4 * fn + fp, f2)
-    sizes = [
-        t + p + n + rest
-        for t, p, n in zip(tp[ok].tolist(), fp[ok].tolist(), fn[ok].tolist(), strict=True)
-        for rest in range(smallest)
-        if near(t + rest, t + p + n + rest, accuracy)
-    ]
-    assert min(sizes) == smallest == 60
 
 
 # Figure 11: time for a label
@@ -349,10 +330,10 @@ def test_label_time_figures_can_stand_together() -> None:
 def test_fig5_bins_of_displacement_have_equal_ratio(metric: str) -> None:
     centres = V["fig5_bins"][metric]
     ratio = (centres[-1] / centres[0]) ** (1 / 9)
-    assert ratio == pytest.approx(V["fig5_bins"]["derived"]["ratio"][metric], abs=2e-3)
+    assert ratio == pytest.approx(V["fig5_bins"]["derived"]["ratio"][metric], abs=5e-5)
     edges = bin_edges([], "log", 10, centres[0] / math.sqrt(ratio), centres[-1] * math.sqrt(ratio))
     found = np.sqrt(edges[1:] * edges[:-1])
-    assert found == pytest.approx(centres, rel=1e-2)
+    assert found == pytest.approx(centres, rel=6e-3)
 
 
 def test_fig5_bins_of_rfs_have_equal_width() -> None:
