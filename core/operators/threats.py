@@ -192,10 +192,16 @@ def threat_overlap(found: SetVerdicts) -> ThreatOverlap:
     return ThreatOverlap(overlap_matrix(sets, common.scenes), common, open_)
 
 
-def metric_overlap(table: MetricTable, metric: str, percents: Sequence[float] = SWEEP) -> Sweep | None:
-    """How far the worst scenes by a metric are the same for all planners; None where nobody said which end is worse."""
+def metric_overlap(found: SetVerdicts, table: MetricTable, metric: str, percents: Sequence[float] = SWEEP) -> Sweep | None:
+    """How far the worst scenes by a metric are the same for all planners, among the scenes with a verdict.
+
+    Returns:
+        None where nobody said which end of the metric is worse.
+    """
     worse = next((m.worse for m in table.metrics if m.key == metric), None)
-    return None if worse is None else threshold_sweep(metric, table.of(metric), worse, percents)
+    values = table.of(metric)
+    judged = {p: {s: values.get(p, {}).get(s) for s in of} for p, of in sorted(found.statuses.items())}
+    return None if worse is None else threshold_sweep(metric, judged, worse, percents)
 
 
 def _places(cases: Sequence[Entry]) -> Places:

@@ -54,23 +54,25 @@ def bev_chart(bev: View, dark: bool = False, height: int = 330) -> alt.LayerChar
         .encode(x=x, y=y, color=alt.Color("fill:N", scale=None), shape=alt.Shape("shape:N", scale=None))
     )
     colours = path_colours(dark)
-    for name in ("rated", "expert", "planner"):
+    for name in ("rated", "planner", "expert"):
         if bev.get(name) is not None:
-            layers += _path(bev[name], colours[name], x, y, dark, named=name == "planner")
+            layers += _path(bev[name], colours[name], x, y, dark, name)
     return alt.layer(*layers).properties(height=height, padding=PADDING).configure_view(stroke=None).configure(background="transparent")
 
 
-def _path(path: View, colour: str, x: alt.X, y: alt.Y, dark: bool, named: bool) -> list[alt.Chart]:
+def _path(path: View, colour: str, x: alt.X, y: alt.Y, dark: bool, name: str) -> list[alt.Chart]:
+    """A line with a dot each second; the planner's is broad and lies below, so that both show where they are one."""
     points = [{"id": 0, "order": i, "across": -p[1], "ahead": p[0]} for i, p in enumerate(path["points"]) if p is not None]
     dots = pd.DataFrame([{"across": -py, "ahead": px, "s": f"{t:g}"} for t, px, py in path["seconds"]], columns=["across", "ahead", "s"])
+    wide, size = (5.0, 85) if name == "planner" else (2.0, 30)
+    dash = {"strokeDash": [2, 3]} if name == "rated" else {}
+    mark = {"clip": True, "filled": True, "size": size, "color": colour, "stroke": ground(dark), "strokeWidth": 1, "opacity": 1}
     out = [
-        alt.Chart(_frame(points)).mark_line(clip=True, strokeWidth=2.6, color=colour).encode(x=x, y=y, order="order:Q"),
-        alt.Chart(dots)
-        .mark_point(clip=True, filled=True, size=46, color=colour, stroke=ground(dark), strokeWidth=1, opacity=1)
-        .encode(x=x, y=y),
+        alt.Chart(_frame(points)).mark_line(clip=True, strokeWidth=wide, color=colour, **dash).encode(x=x, y=y, order="order:Q"),
+        alt.Chart(dots).mark_point(**mark).encode(x=x, y=y),
     ]
-    if named:
-        out.append(alt.Chart(dots).mark_text(clip=True, dx=9, align="left", fontSize=10.5, color=muted(dark)).encode(x=x, y=y, text="s:N"))
+    if name == "planner":
+        out.append(alt.Chart(dots).mark_text(clip=True, dx=10, align="left", fontSize=10.5, color=muted(dark)).encode(x=x, y=y, text="s:N"))
     return out
 
 
@@ -130,7 +132,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def speed_chart(speed: View, dark: bool = False, height: int = 92) -> alt.LayerChart:
-    """Speeds of expert and planner over the horizon, in m/s.
+    """Speeds of expert and planner over the horizon, in m/s; colours and widths as from above, so that one legend tells both.
 
     Args:
         speed: The part "speed" of a view.
@@ -138,29 +140,18 @@ def speed_chart(speed: View, dark: bool = False, height: int = 92) -> alt.LayerC
         height: px; it is as wide as its place.
     """
     colours = path_colours(dark)
-    rows = [
-        {"t": t, "v": v, "who": name.capitalize(), "colour": colours[name]}
-        for name in ("expert", "planner", "rated")
-        for t, v in zip(speed["t"], speed.get(name) or [], strict=False)
-        if v is not None
-    ]
-    data = pd.DataFrame(rows, columns=["t", "v", "who", "colour"])
     quiet = {"gridColor": muted(dark), "gridOpacity": 0.16, "labelColor": muted(dark), "labelFontSize": 11}
     top = max(float(speed.get("max") or 0.0), 1.0)
     end = max(speed["t"], default=1.0) or 1.0
     x = alt.X("t:Q", scale=alt.Scale(domain=[0, end]), axis=axis(labelExpr="datum.label + ' s'", tickCount=5, grid=False, **quiet))
     y = alt.Y("v:Q", scale=alt.Scale(domain=[0, top]), axis=axis(tickCount=3, **quiet))
-    base = alt.Chart(data).encode(x=x, y=y, detail="who:N", color=alt.Color("colour:N", scale=None))
-    last = data.groupby("who", sort=False).tail(1).sort_values("v", ascending=False, kind="stable")
-    names = [
-        alt.Chart(last.iloc[[i]])
-        .mark_text(align="right", dy=-8 if i == 0 else 11, fontSize=11, fontWeight=600)  # the fastest above its line, others below
-        .encode(x=x, y=y, text="who:N", color=alt.Color("colour:N", scale=None))
-        for i in range(len(last))
-    ]
-    return (
-        alt.layer(base.mark_line(strokeWidth=2.2), *names)
-        .properties(height=height, padding=PADDING)
-        .configure_view(stroke=None)
-        .configure(background="transparent")
-    )
+    layers = []
+    for name in ("rated", "planner", "expert"):
+        rows = [{"t": t, "v": v, "who": name} for t, v in zip(speed["t"], speed.get(name) or [], strict=False) if v is not None]
+        if rows:
+            dash = {"strokeDash": [2, 3]} if name == "rated" else {}
+            line = alt.Chart(pd.DataFrame(rows)).mark_line(strokeWidth=4.5 if name == "planner" else 2.0, color=colours[name], **dash)
+            layers.append(
+                line.encode(x=x, y=y, tooltip=["who:N", alt.Tooltip("t:Q", title="s"), alt.Tooltip("v:Q", title="m/s", format=".1f")])
+            )
+    return alt.layer(*layers).properties(height=height, padding=PADDING).configure_view(stroke=None).configure(background="transparent")

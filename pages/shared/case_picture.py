@@ -17,7 +17,7 @@ from core.trajectories.view import case_view
 from pages.shared import case_sets, shell
 from pages.shared.markup import fill
 
-FRONT = ("front_left", "front", "front_right")
+FRONT, REAR = ("front_left", "front", "front_right"), ("rear_left", "rear", "rear_right")
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
@@ -49,27 +49,27 @@ def show(content: CaseSet, case: Case, key: str, all_cameras: bool = False) -> N
     data, dark = view(content, case), shell.dark()
     cameras = {c["name"]: c for c in data["cameras"]}
     first = cameras.get("front") or next(iter(cameras.values()), None)
-    if first is None:
-        left, right = st.columns([0.42, 0.58], gap="medium")
+    if first is None or all_cameras:
+        for row in (FRONT, REAR):
+            if not set(row) & set(cameras):
+                continue
+            for column, name in zip(st.columns(3, gap="small"), row, strict=True):
+                with column:
+                    if name in cameras:
+                        _camera(content, case, cameras[name], 480)
+        left, right = st.columns([0.5, 0.5], gap="medium")
         with left:
             _above(data, dark, key)
         with right:
-            shell.note("No camera: this case is told from above and by its speeds.")
+            if first is None:
+                shell.note("No camera: this case is told from above and by its speeds.")
             _speeds(data, dark, key)
-        return
-    left, right = st.columns([0.64, 0.36], gap="medium")
-    with left:
-        _camera(content, case, first, 960)
-        others = [c for c in data["cameras"] if c is not first] if all_cameras else []
-        for row in (others[:3], others[3:]):
-            for column, c in zip(st.columns(3, gap="small"), row, strict=False):
-                with column:
-                    _camera(content, case, c, 480)
-        if not all_cameras:
-            _speeds(data, dark, key)
-    with right:
-        _above(data, dark, key)
-        if all_cameras:
+    else:
+        left, right = st.columns([0.6, 0.4], gap="medium")
+        with left:
+            _camera(content, case, first, 960)
+        with right:
+            _above(data, dark, key)
             _speeds(data, dark, key)
     legend(dark, rated=data["bev"]["rated"] is not None)
 
@@ -85,7 +85,7 @@ def _camera(content: CaseSet, case: Case, shown: Mapping[str, Any], width: int) 
 
 def _above(data: Mapping[str, Any], dark: bool, key: str) -> None:
     shell.section("From above", "ahead is up; a dot each second; axes scaled apart")
-    st.altair_chart(bev_chart(data["bev"], dark), width="stretch", key=f"{key}-above")
+    st.altair_chart(bev_chart(data["bev"], dark, height=250), width="stretch", key=f"{key}-above")
     if data["bev"]["unknown"]:
         shell.note(f"Not looked for in this data: {', '.join(u.replace('_', ' ') for u in data['bev']['unknown'])}.")
 

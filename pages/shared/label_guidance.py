@@ -106,8 +106,8 @@ def examples(text: Guidance, key: str = "page") -> set[int]:
 def _example(text: Guidance, e: Example, key: str) -> None:
     a = text.answer(e.label)
     said = fill("{chip} {why}", chip=chip(f"{a.key}: {a.name}", TONES[e.label]), why=e.why)
+    shell.html(Markup('<p class="od-said">{}</p><p class="od-note">{} {}</p>').format(said, strong("Where to look:"), e.look))
     try:
         case_picture.of_demo(e.case, key=f"guidance-{key}-{e.case}")
     except InputError as error:
-        shell.error_card(error, "The example cannot be drawn; its text stands below.")
-    shell.html(Markup('<p class="od-said">{}</p><p class="od-note">{} {}</p>').format(said, strong("Where to look:"), e.look))
+        shell.error_card(error, "The example cannot be drawn; its text stands above.")

@@ -77,7 +77,7 @@ def _tails(found: SetVerdicts, numbers: MetricTable, dark: bool) -> None:
     """Overlap of the worst scenes by each metric over thresholds."""
     sweeps: list[Sweep] = []
     for m in numbers.metrics:
-        sweep = threats.metric_overlap(numbers, m.key) if m.key in ("ade_5s_expert", "fde_5s_expert", "rfs") else None
+        sweep = threats.metric_overlap(found, numbers, m.key) if m.key in ("ade_5s_expert", "fde_5s_expert", "rfs") else None
         if sweep is not None and sweep.common.scenes:
             sweeps.append(sweep)
     shell.section("Worst scenes by metrics", "share of the worst x % that two planners have in common; dashed: chance")

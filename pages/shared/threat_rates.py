@@ -12,7 +12,7 @@ from core.threats import NatrReport, PlannerRates, ThreatRate
 from core.trajectories.measure import MetricTable
 from pages.shared import shell
 from pages.shared.markup import Text, chip, table
-from pages.shared.threat_text import figure, percent, planner, span
+from pages.shared.threat_text import FEW, clear, comparable, figure, percent, planner, span
 
 LEVELS = {"supercategory": "Categories", "group": "Groups", "threat": "Threats"}
 BESIDE = ("ade_5s_expert", "rfs")
@@ -20,17 +20,19 @@ BESIDE = ("ade_5s_expert", "rfs")
 
 
 def overview(report: NatrReport, numbers: MetricTable) -> None:
-    """All planners side by side, on the scenes that they share."""
-    shell.section(
-        "No Additional Threat Rate", "share of scenes without an added threat; broad bar: scenes without a verdict counted both ways"
-    )
-    st.altair_chart(natr_intervals(report, shell.dark()), width="content", key="natr")
-    rows = [_line(p, numbers) for p in sorted(report.shared, key=lambda p: -(p.overall.natr or 0.0))]
-    categories = [r.set.label for r in report.shared[0].level("supercategory")]
+    """All planners side by side, on the scenes that they share where there are enough."""
+    same = comparable(report)
+    on = f"on the {len(report.common.scenes):,} scenes that all share" if same else "each planner on its own scenes"
+    shell.section("No Additional Threat Rate", f"share of scenes without an added threat, {on}; broad bar: no verdict counted both ways")
+    st.altair_chart(natr_intervals(report, shell.dark(), shared=same), width="content", key="natr")
+    planners = report.shared if same else report.planners
+    rows = [_line(p, numbers) for p in sorted(planners, key=lambda p: -(p.overall.natr or 0.0))]
+    categories = [r.set.label for r in planners[0].level("supercategory")]
     metrics = [m.label for m in numbers.metrics if m.key in BESIDE]
-    columns: list[Text] = ["Planner", "NATR", "n", "No verdict", *categories, *metrics]
+    columns: list[Text] = ["Planner", "NATR", "Bounds", "n", "No verdict", *categories, *metrics]
     shell.html(table(columns, rows, right=range(1, len(columns))))
     shell.note(
+        "NATR: 95 % bootstrap over scenes in small type; bounds: scenes without a verdict counted as threats, and as none. "
         "Categories: share of scenes with a threat of that kind, with the range if scenes of which it is not known are counted both ways; "
         "a scene may count in several. A threat that nobody named leaves every category open. Metrics: mean over the planner's own cases."
     )
@@ -42,7 +44,15 @@ def _line(p: PlannerRates, numbers: MetricTable) -> Sequence[object]:
     natr = _small(figure(r), "" if r.natr_bootstrap is None else span(r.natr_bootstrap))
     open_ = _small(f"{r.open:,}", f"{percent(r.open / r.n)}" if r.n else "")
     parts = [_small(figure(c, natr=False), span(c.bounds) if c.open and c.rate is not None else "") for c in p.level("supercategory")]
-    return [planner(p.planner_id), natr, f"{r.n:,}", open_, *parts, *(_metric(numbers, k, p.planner_id) for k in BESIDE)]
+    return [
+        planner(p.planner_id),
+        natr,
+        span(r.natr_bounds),
+        f"{r.n:,}",
+        open_,
+        *parts,
+        *(_metric(numbers, k, p.planner_id) for k in BESIDE),
+    ]
 
 
 def _metric(numbers: MetricTable, key: str, name: str) -> Text:
@@ -61,7 +71,7 @@ def differences(report: NatrReport) -> None:
     shell.section("Differences", "NATR of the first less that of the second, on their shared scenes, paired bootstrap over scenes, 95 %")
     rows = []
     for d in report.differences:
-        told = chip("clear", "info") if d.decided else chip("not clear")
+        told = chip("clear", "info") if clear(d) else chip("not clear") if d.n >= FEW else chip(f"fewer than {FEW} scenes")
         points = "–" if d.value is None else f"{100 * d.value:+.1f} points".replace("-", "−")
         boot = "–" if d.bootstrap is None else f"{100 * d.bootstrap.low:+.1f} to {100 * d.bootstrap.high:+.1f}".replace("-", "−")
         bounds = "–" if d.bounds is None else f"{100 * d.bounds.low:+.1f} to {100 * d.bounds.high:+.1f}".replace("-", "−")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.operators.threats import SetVerdicts
-from core.threats import NatrReport, PlannerRates, Span, ThreatRate
+from core.threats import Difference, NatrReport, PlannerRates, Span, ThreatRate
 from pages.shared.markup import Text, count, fill, mark
 from pages.shared.threat_source import PEOPLE, POLICY_NAMES, RULE_NAMES, Source
 
@@ -29,6 +29,15 @@ def figure(r: ThreatRate, natr: bool = True) -> str:
     return span(bounds) if value is None else percent(value)
 
 
+FEW = 10
+"""Shared scenes below which planners are not compared: a bootstrap over fewer says little, and over one scene nothing."""
+
+
+def comparable(report: NatrReport) -> bool:
+    """Whether planners stand on enough scenes that all of them have."""
+    return report.common.equal or len(report.common.scenes) >= FEW
+
+
 def headline(report: NatrReport) -> Text:
     """Who is free of added threats how often, and whether that can be told apart."""
     if len(report.planners) == 1:
@@ -37,17 +46,18 @@ def headline(report: NatrReport) -> Text:
             "{p} adds a threat in {r} of its scenes; {a} of {n} have no verdict.",
             p=planner(p.planner_id), r=mark(figure(p.overall, natr=False)), a=f"{p.overall.open:,}", n=f"{p.n:,}",
         )  # fmt: skip
-    if not report.common.scenes:
-        most = max(report.planners, key=lambda p: p.n)
-        return fill(
-            "The planners share no scene with a verdict; {p} is free of added threats in {r} of its own.",
-            p=planner(most.planner_id), r=mark(figure(most.overall)),
-        )  # fmt: skip
-    order = sorted(report.shared, key=_natr, reverse=True)
+    same = comparable(report)
+    order = sorted(report.shared if same else report.planners, key=_natr, reverse=True)
     best, last = order[0], order[-1]
+    if not same:
+        return fill(
+            "{p} is free of added threats in {x} of its {n}, {q} in {y} of its {m}; they are different scenes, so this compares nothing.",
+            p=planner(best.planner_id), x=figure(best.overall), n=count(best.n, "scene"), q=planner(last.planner_id),
+            y=mark(figure(last.overall)), m=count(last.n, "scene"),
+        )  # fmt: skip
     if _natr(best) == _natr(last):
         return fill("All {n} are free of added threats in {r} of the scenes.", n=f"{len(order)} planners", r=mark(figure(best.overall)))
-    told = "; that is too few scenes to tell them apart" if not _decided(report, best, last) else ""
+    told = "" if _decided(report, best, last) else "; that is too few scenes to tell them apart"
     return fill(
         "{p} is free of added threats in {x} of the scenes, {q} in {y}{told}.",
         p=planner(best.planner_id), x=figure(best.overall), q=planner(last.planner_id), y=mark(figure(last.overall)), told=told,
@@ -64,11 +74,12 @@ def _decided(report: NatrReport, a: PlannerRates, b: PlannerRates) -> bool:
     """Whether the difference between two planners leaves out zero."""
     names = {a.planner_id, b.planner_id}
     found = next((d for d in report.differences if {d.first, d.second} == names), None)
-    if found is None:
-        return False
-    if found.value is None:
-        return found.bounds is not None and (found.bounds.low > 0 or found.bounds.high < 0)
-    return found.decided
+    return found is not None and clear(found)
+
+
+def clear(d: Difference) -> bool:
+    """Whether a difference leaves out zero, on enough scenes for that to mean something."""
+    return d.n >= FEW and d.decided
 
 
 def provenance(source: Source, report: NatrReport, found: SetVerdicts) -> Text:
