@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -99,15 +99,16 @@ def standard_metrics(cases: Sequence[Case] = (), references: Sequence[Reference]
     """ADE@3 s, ADE@5 s and FDE against each reference, heading error, RFS, and every number that the cases brought from outside.
 
     Where cases end before 5 s (NAVSIM at 4 s, nuScenes at 3 s), FDE at their own end is there too, under a name with that time.
+    A number from outside never takes the name of one that is worked out here: an RFS of others stands beside ours.
     """
     ends = sorted({round(c.horizon_s, 3) for c in cases if c.horizon_s < FULL_HORIZON_S - 1e-6})
     short = [displacement("FDE", end, r) for r in references for end in ends]
-    return (
+    own = (
         *(Metric(d.key, d.label, "m", "high", d.of) for d in [*standard_displacements(references), *short]),
         Metric("heading_5s_expert", "Heading error@5 s (expert)", "rad", "high", lambda c: heading_error_at(c, 5.0)),
         Metric("rfs", "RFS", "", "low", rfs),
-        *(Metric(k, k, "", None, _outside(k)) for k in sorted({k for c in cases for k in c.metrics})),
     )
+    return (*own, *_from_outside({k for c in cases for k in c.metrics}, own))
 
 
 def measure(cases: Sequence[Case], metrics: Sequence[Metric] | None = None, *, repeats: int = REPEATS, seed: int = SEED) -> MetricTable:
@@ -135,6 +136,19 @@ def measure(cases: Sequence[Case], metrics: Sequence[Metric] | None = None, *, r
     values = {m.key: {p: {s: m.of(c) for s, c in sorted(of.items())} for p, of in by.items()} for m in every}
     summaries = tuple(s for m in every for s in _summaries(m.key, values[m.key], repeats, seed))
     return MetricTable(every, values, in_common(by), summaries)
+
+
+def _from_outside(names: Set[str], own: Sequence[Metric]) -> list[Metric]:
+    keys, taken = {m.key for m in own} | names, {m.key for m in own} | {m.label for m in own}
+    out = []
+    for name in sorted(names):
+        key = name
+        if any(name == m.key for m in own):
+            while key in keys:
+                key = f"outside:{key}"
+            keys.add(key)
+        out.append(Metric(key, f"{name} (from outside)" if name in taken else name, "", None, _outside(name)))
+    return out
 
 
 def _outside(key: str) -> Callable[[Case], Measured]:

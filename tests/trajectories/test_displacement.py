@@ -97,6 +97,19 @@ def test_names_tell_metric_horizon_and_reference() -> None:
     assert keys[-3:] == ["heading_5s_expert", "rfs", "PDMS"]
 
 
+def test_numbers_from_outside_never_take_the_place_of_ours() -> None:
+    rated = (RatedTrajectory(Trajectory.of(STRAIGHT), 9.0),)
+    outside = {m.key: -1.0 - k for k, m in enumerate(standard_metrics())} | {"outside:rfs": 7.0, "RFS": 8.0, "PDMS": 0.5}
+    table = measure([case(rated=rated, metrics=outside)], repeats=20)
+    plain = measure([case(rated=rated)], repeats=20)
+    keys, labels = [m.key for m in table.metrics], [m.label for m in table.metrics]
+    assert len(set(keys)) == len(keys) == len(plain.metrics) + len(outside)
+    assert len(set(labels)) == len(labels)
+    assert table.summaries[: len(plain.summaries)] == plain.summaries
+    found = {m.label.removesuffix(" (from outside)"): table.of(m.key)["p"]["s"] for m in table.metrics[len(plain.metrics) :]}
+    assert found == outside
+
+
 # The table of several planners
 
 
