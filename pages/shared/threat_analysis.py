@@ -85,9 +85,19 @@ def _tails(found: SetVerdicts, numbers: MetricTable, dark: bool) -> None:
         shell.note("No metric is known for scenes that all planners share.")
         return
     charts.wide(sweep_lines(sweeps, dark=dark), "sweeps")
-    unknown = {p: n for s in sweeps for p, n in s.unknown.items() if n}
-    if unknown:
-        shell.note(f"Scenes without the metric left out: {', '.join(f'{planner(p)} {n:,}' for p, n in unknown.items())}.")
+    labels = {m.key: m.label for m in numbers.metrics}
+    shell.note(f"Scenes that are compared. {' '.join(_compared(s, labels[s.metric]) for s in sweeps)}")
+
+
+def _compared(s: Sweep, label: str) -> str:
+    """How many scenes a sweep rests on, and what each planner has beside them."""
+    left = [
+        f"{planner(p)} {n:,} without it" if why is s.unknown else f"{planner(p)} {n:,} not shared"
+        for why in (s.unknown, s.common.left_out)
+        for p, n in why.items()
+        if n
+    ]
+    return f"{label}: n = {len(s.common.scenes):,}{', left out: ' + ', '.join(left) if left else ''}."
 
 
 def _pairs(result: threats.ThreatOverlap) -> None:

@@ -70,6 +70,24 @@ def test_threats_that_nobody_named_leave_every_kind_open(store, set_id):
     assert "Driving quality 0 3 6" in said
 
 
+def test_each_metric_says_on_how_many_scenes_its_tails_are_compared(store):
+    from core.trajectories.case import RatedTrajectory
+    from tests.cases import case, straight
+    from tests.labels.desk import keep, person, say
+
+    # Planner a was rated in scenes 0 to 3, b in 1 to 4: three scenes for RFS, five for displacement.
+    rated = {"rated": (RatedTrajectory(straight(), 8.0),)}
+    ids = [f"s{i}-{p}" for i in range(5) for p in "ab"]
+    cases = [case(c, **(rated if (c[1] in "0123" if c[-1] == "a" else c[1] in "1234") else {})) for c in ids]
+    set_id = keep(store, cases)
+    say(store, set_id, person(store), dict.fromkeys(ids, "N"))
+    app = open_page("threats", cases=set_id, view="Overlap")
+    assert not app.exception
+    said = text(app)
+    assert "ADE@5 s (expert): n = 5. " in said
+    assert "RFS: n = 3, left out: a 1 without it, b 1 without it, a 1 not shared, b 1 not shared." in said
+
+
 def test_one_planner_is_told_without_a_comparison(store):
     from tests.cases import case
     from tests.labels.desk import keep, person, say
