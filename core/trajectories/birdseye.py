@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,10 @@ def bird(case: Case, best: Trajectory | None = None) -> dict[str, Any]:
     expert, planner = path_of(case.expert, case.dt_s), path_of(case.planner, case.dt_s)
     rated = None if best is None else path_of(best, case.dt_s)
     paths = [p for p in (expert, planner, rated) if p is not None]
-    shown = extent(case, paths)
+    shown, step = extent(case, paths)
     return {
         "extent": shown,
-        "grid_m": grid(shown),
+        "grid_m": step,
         "ego": xy(outline(np.zeros(2), 0.0, case.ego)),
         "expert": _way(expert, case),
         "planner": _way(planner, case),
@@ -56,8 +57,8 @@ def bird(case: Case, best: Trajectory | None = None) -> dict[str, Any]:
     }
 
 
-def extent(case: Case, paths: Iterable[Path]) -> dict[str, list[float]]:
-    """What is shown, m: all valid trajectory points, the vehicle's body, and whom it meets; rounded outwards to the grid."""
+def extent(case: Case, paths: Iterable[Path]) -> tuple[dict[str, list[float]], float]:
+    """What is shown, m: all valid trajectory points, the vehicle's body, and whom it meets; with the grid, to which it is rounded."""
     rear, front = ends(case.ego)
     body = max(-rear, front)
     p = np.vstack([path.points[path.valid] for path in paths])
@@ -65,9 +66,9 @@ def extent(case: Case, paths: Iterable[Path]) -> dict[str, list[float]]:
     p = np.vstack([p, *(np.array([[a.x, a.y]]) for a in met)])
     low = np.minimum(p.min(axis=0) - np.array([0.0, MARGIN_M]), np.array([-BEHIND_M, -AROUND_M]))
     high = np.maximum(p.max(axis=0) + np.array([body + MARGIN_M, MARGIN_M]), np.array([2 * BEHIND_M, AROUND_M]))
-    step = 5.0 if max(high - low) <= 80 else 10.0 if max(high - low) <= 200 else 50.0
+    step = grid(float(max(high - low)))
     out = np.stack([np.floor(low / step), np.ceil(high / step)], axis=1) * step + 0.0
-    return {"x": [float(v) for v in out[0]], "y": [float(v) for v in out[1]]}
+    return {"x": [float(v) for v in out[0]], "y": [float(v) for v in out[1]]}, step
 
 
 def _meets(a: Agent, path: Path) -> bool:
@@ -80,10 +81,12 @@ def _meets(a: Agent, path: Path) -> bool:
     return bool((apart[both] < MEETS_M).any())
 
 
-def grid(shown: dict[str, list[float]]) -> float:
-    """Distance of grid lines, m."""
-    longest = max(b - a for a, b in shown.values())
-    return 5.0 if longest <= 90 else 10.0 if longest <= 200 else 50.0
+def grid(longest_m: float) -> float:
+    """Distance of grid lines: 5 m for what is met within seconds, then 10, 20, 50, … so that there are at most some twenty."""
+    step, factors = 5.0, cycle((2.0, 2.0, 2.5))
+    while longest_m > 18 * step:
+        step *= next(factors)
+    return step
 
 
 def _way(path: Path, case: Case) -> dict[str, Any]:

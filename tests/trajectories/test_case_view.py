@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.trajectories.birdseye import grid
 from core.trajectories.case import (
     CAMERAS,
     Agent,
@@ -261,6 +262,12 @@ def test_the_grid_holds_every_point_and_the_seconds_are_on_the_way():
             assert x0 <= x <= x1 and y0 <= y <= y1
     assert x0 % bev["grid_m"] == x1 % bev["grid_m"] == y0 % bev["grid_m"] == 0
     assert bev["planner"]["seconds"][4] == [5.0, 50.0, -12.0]
+
+
+@pytest.mark.parametrize(("longest", "step"), [(1, 5), (90, 5), (91, 10), (180, 10), (181, 20), (361, 50), (1e6, 100_000)])
+def test_a_grid_has_round_steps_and_few_lines(longest, step):
+    assert grid(longest) == step
+    assert longest / grid(longest) <= 18
 
 
 def test_whom_the_vehicle_meets_is_on_the_picture():
