@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,11 +17,11 @@ from core.operators.labelling_results import verdicts as label_verdicts
 from core.storage import Store
 from core.threats.binned import BINS, BinnedRate, Scale, binned_rates
 from core.threats.natr import NatrReport, PlannerRates, Policy, ThreatRate, natr
-from core.threats.overlap import SWEEP, OverlapMatrix, Sweep, overlap_matrix, threshold_sweep
+from core.threats.overlap import SWEEP, Overlap, OverlapMatrix, Sweep, Worse, overlap, overlap_matrix, threshold_sweep, worst
 from core.threats.taxonomy import load_taxonomy
 from core.threats.verdicts import Places, Rule, Status, Verdict, read_verdicts
 from core.trajectories.case import Case
-from core.trajectories.measure import MetricTable, measure
+from core.trajectories.measure import Metric, MetricTable, measure
 from core.trajectories.scenes import Common, in_common
 
 
@@ -72,6 +73,27 @@ class ThreatOverlap:
     matrix: OverlapMatrix
     common: Common
     open: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class HardScenes:
+    """The scenes of one planner that a metric takes for hard, beside those with a threat.
+
+    Attributes:
+        metric: The metric.
+        worse: Its bad end.
+        values: Of each scene with a verdict and the metric.
+        overlap: Of the worst of them (first) and those with a threat (second).
+        unknown: Scenes with a verdict that lack the metric.
+        open: Scenes without a verdict.
+    """
+
+    metric: Metric
+    worse: Worse
+    values: Mapping[str, float]
+    overlap: Overlap
+    unknown: int
+    open: int
 
 
 def measure_cases(cases: Sequence[Case]) -> MetricTable:
@@ -202,6 +224,31 @@ def metric_overlap(found: SetVerdicts, table: MetricTable, metric: str, percents
     values = table.of(metric)
     judged = {p: {s: values.get(p, {}).get(s) for s in of} for p, of in sorted(found.statuses.items())}
     return None if worse is None else threshold_sweep(metric, judged, worse, percents)
+
+
+def hard_scenes(found: SetVerdicts, table: MetricTable, planner: str, metrics: Sequence[str], percent: float) -> tuple[HardScenes, ...]:
+    """Whether the scenes that metrics take for hard are those with a threat, for one planner.
+
+    Args:
+        found: The verdicts.
+        table: The metrics.
+        planner: Whose scenes.
+        metrics: Keys of metrics; those of which nobody said which end is worse, or that no scene with a verdict has, are left out.
+        percent: The worst x % are hard.
+    """
+    statuses = found.statuses.get(planner, {})
+    decided = {s for s, x in statuses.items() if x != "abstain"}
+    threats = {s for s, x in statuses.items() if x == "has_threat"}
+    out = []
+    for m in table.metrics:
+        if m.key not in metrics or m.worse is None:
+            continue
+        every = table.of(m.key).get(planner, {})
+        values = {s: v for s in sorted(decided) if (v := every.get(s)) is not None and math.isfinite(v)}
+        if values:
+            shared = overlap(worst(values, percent, m.worse), threats & values.keys(), values)
+            out.append(HardScenes(m, m.worse, values, shared, len(decided) - len(values), len(statuses) - len(decided)))
+    return tuple(out)
 
 
 def _places(cases: Sequence[Entry]) -> Places:

@@ -19,7 +19,6 @@ from core.threats.binned import SCALES, Bin, BinnedRate, Scale, bin_edges, binne
 from core.threats.confusion import Confusion
 from core.threats.natr import POLICIES, Difference, NatrReport, PlannerRates, Policy, Span, ThreatRate, natr, shows, threat_rate
 from core.threats.overlap import (
-    PERCENTS,
     SWEEP,
     Overlap,
     OverlapMatrix,
@@ -49,7 +48,6 @@ from core.threats.verdicts import (
 from core.trajectories.scenes import Common, in_common
 
 __all__ = [
-    "PERCENTS",
     "POLICIES",
     "RULES",
     "SCALES",

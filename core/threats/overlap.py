@@ -19,8 +19,6 @@ import numpy.typing as npt
 from core.trajectories.scenes import Common, in_common
 
 Floats = npt.NDArray[np.float64]
-PERCENTS = (3, 10, 30, 50)
-"""Those of Table 4."""
 SWEEP = (3, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90)
 Worse = Literal["high", "low"]
 """Which end of a metric is bad: high for errors, low for scores."""

@@ -6,11 +6,12 @@ import streamlit as st
 
 from core.operators import threats
 from core.operators.threats import SetVerdicts
+from core.plots.threat_frames import binned_frame, overlap_frame
 from core.plots.threat_maps import MEASURES, STATUS_CATEGORIES, overlap_map, pattern_map
-from core.plots.threat_rates import binned_chart, sweep_lines
-from core.threats import SCALES, Sweep
+from core.plots.threat_rates import binned_chart
+from core.threats import SCALES
 from core.trajectories.measure import MetricTable
-from pages.shared import charts, shell
+from pages.shared import charts, shell, threat_tails
 from pages.shared.markup import table
 from pages.shared.threat_text import percent, planner
 
@@ -43,6 +44,8 @@ def by_metric(found: SetVerdicts, numbers: MetricTable) -> None:
     ]  # fmt: skip
     with st.expander("As a table"):
         shell.html(table(["Planner", known[metric], "n", "Threats", "No verdict", "Rate", "95 %"], rows, right=range(2, 7)))
+        csv = binned_frame(rates, known[metric]).to_csv(index=False)
+        st.download_button("Download CSV", csv, "threats_by_metric.csv", "text/csv", key="binned_csv", on_click="ignore")
 
 
 def overlap(found: SetVerdicts, numbers: MetricTable) -> None:
@@ -69,35 +72,10 @@ def overlap(found: SetVerdicts, numbers: MetricTable) -> None:
         told = ", ".join(f"{planner(p)} {n:,}" for p, n in result.open.items() if n)
         shell.note(f"Scenes without a verdict are in no set{': ' + told if told else ', and there are none'}.")
     with right:
-        _tails(found, numbers, dark)
+        sweeps = threat_tails.curves(found, numbers)
     _pairs(result)
-
-
-def _tails(found: SetVerdicts, numbers: MetricTable, dark: bool) -> None:
-    """Overlap of the worst scenes by each metric over thresholds."""
-    sweeps: list[Sweep] = []
-    for m in numbers.metrics:
-        sweep = threats.metric_overlap(found, numbers, m.key) if m.key in ("ade_5s_expert", "fde_5s_expert", "rfs") else None
-        if sweep is not None and sweep.common.scenes:
-            sweeps.append(sweep)
-    shell.section("Worst scenes by metrics", "share of the worst x % that two planners have in common; dashed: chance")
-    if not sweeps:
-        shell.note("No metric is known for scenes that all planners share.")
-        return
-    charts.wide(sweep_lines(sweeps, dark=dark), "sweeps")
-    labels = {m.key: m.label for m in numbers.metrics}
-    shell.note(f"Scenes that are compared. {' '.join(_compared(s, labels[s.metric]) for s in sweeps)}")
-
-
-def _compared(s: Sweep, label: str) -> str:
-    """How many scenes a sweep rests on, and what each planner has beside them."""
-    left = [
-        f"{planner(p)} {n:,} without it" if why is s.unknown else f"{planner(p)} {n:,} not shared"
-        for why in (s.unknown, s.common.left_out)
-        for p, n in why.items()
-        if n
-    ]
-    return f"{label}: n = {len(s.common.scenes):,}{', left out: ' + ', '.join(left) if left else ''}."
+    threat_tails.heat(sweeps, measure or "directional")
+    threat_tails.hard(found, numbers)
 
 
 def _pairs(result: threats.ThreatOverlap) -> None:
@@ -112,3 +90,5 @@ def _pairs(result: threats.ThreatOverlap) -> None:
     columns = ["Planners", "First", "Second", "Shared", "By chance", "Lift", "Jaccard", "Kappa", "p"]
     shell.section("Corrected for chance", f"n = {result.matrix.n:,} scenes; p: as many shared or more by chance (hypergeometric)")
     shell.html(table(columns, rows, right=range(1, 9)))
+    csv = overlap_frame(result.matrix).to_csv(index=False)
+    st.download_button("Download CSV", csv, "threat_overlap.csv", "text/csv", key="overlap_csv", on_click="ignore")

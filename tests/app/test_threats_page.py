@@ -88,6 +88,18 @@ def test_each_metric_says_on_how_many_scenes_its_tails_are_compared(store):
     assert "RFS: n = 3, left out: a 1 without it, b 1 without it, a 1 not shared, b 1 not shared." in said
 
 
+def test_metrics_and_verdicts_of_a_planner_stand_side_by_side(store, set_id):
+    app = open_page("threats", cases=set_id, view="Overlap")
+    app.selectbox(key="hard_planner").set_value("b").run()
+    assert not app.exception
+    # All six scenes of b have a verdict and the metric, one a threat: s4, the last but one by distance; RFS is known of none.
+    said = text(app)
+    assert "ADE@5 s (expert) 6 3 1 1 0.5 2.00 0.33 0.500 0 0" in said
+    assert "RFS 6" not in said
+    app.segmented_control(key="hard_tail").set_value(10).run()
+    assert "ADE@5 s (expert) 6 1 1 0 0.2 0.00 -0.20 1.000 0 0" in text(app)
+
+
 def test_one_planner_is_told_without_a_comparison(store):
     from tests.cases import case
     from tests.labels.desk import keep, person, say
