@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -95,7 +96,12 @@ def keep_cases(store: Store, imported: Imported, *, name: str, who: str = "", fr
     """
     folder = store.cases.parent / uuid4().hex[:16]
     written = write_case_set(folder, name, imported)
-    return ImportedSet(store.cases.save(name, written, who=who, free_name=free_name), imported.report)
+    try:
+        saved = store.cases.save(name, written, who=who, free_name=free_name)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # nobody would ever find it again
+        raise
+    return ImportedSet(saved, imported.report)
 
 
 @dataclass(frozen=True)

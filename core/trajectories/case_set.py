@@ -20,12 +20,14 @@ from core.digest import canonical_json, sha256_bytes
 from core.errors import InputError, Problem
 from core.trajectories.case import SCHEMA_VERSION, Case, Frame
 from core.trajectories.document import case_to_json, read_cases
+from core.trajectories.document_model import inside
 from core.trajectories.report import FileSlice, Imported
 
 CASES, MIRROR, MANIFEST = "cases.jsonl", "cases.parquet", "manifest.json"
 LARGEST_IMAGE = 40 * 2**20
 """Bytes of an image beyond which it is not taken."""
-IMAGES = {".jpg", ".jpeg", ".png", ".webp"}
+IMAGES = (".jpg", ".jpeg", ".png", ".webp")
+"""How the name of an image ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +75,12 @@ def safe_path(path: str) -> PurePosixPath:
     Raises:
         InputError: It is absolute, climbs out, or is empty.
     """
-    p = PurePosixPath(path)
-    if not path or p.is_absolute() or ".." in p.parts or "\\" in path or ":" in path.split("/")[0] or "\0" in path:
+    try:
+        return PurePosixPath(inside(path))
+    except ValueError as e:
         raise InputError(
             f'The image path "{path}" is not allowed; allowed: a path inside the folder of the cases, such as "images/a/front.jpg".'
-        )
-    return p
+        ) from e
 
 
 def write_case_set(folder: Path, name: str, imported: Imported) -> CaseSet:
@@ -121,13 +123,14 @@ def write_case_set(folder: Path, name: str, imported: Imported) -> CaseSet:
             "report": imported.report.to_json(),
         }
         (part / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        written = open_case_set(part)  # what could not be opened again must not be there
         if folder.exists():
             folder.rmdir()
         os.replace(part, folder)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return open_case_set(folder)
+    return replace(written, folder=folder)
 
 
 def open_case_set(folder: Path) -> CaseSet:
@@ -184,20 +187,26 @@ def _write_images(part: Path, imported: Imported) -> Mapping[str, str]:
     for path in sorted({f.path for c in imported.cases for k in c.cameras for f in k.frames}):
         target = part / safe_path(path)
         if target.suffix.lower() not in IMAGES:
-            raise InputError(f'The image "{path}" is no {", ".join(sorted(IMAGES))}.')
+            raise InputError(f'The image "{path}" is no {", ".join(IMAGES)}.')
         if path not in imported.images:
             continue
         source = imported.images[path]
         try:
+            size = _size(source)
+            if size > LARGEST_IMAGE:
+                raise InputError(f'The image "{path}" has {size:,} bytes; at most {LARGEST_IMAGE:,} are taken.')
             data = source if isinstance(source, bytes) else (source if isinstance(source, FileSlice) else Path(source)).read_bytes()
         except OSError as e:
             raise InputError(f'The image "{source}" cannot be read: {e.strerror or e}.') from e
-        if len(data) > LARGEST_IMAGE:
-            raise InputError(f'The image "{path}" has {len(data):,} bytes; at most {LARGEST_IMAGE:,} are taken.')
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
         out[path] = sha256_bytes(data)
     return out
+
+
+def _size(source: Any) -> int:
+    """Bytes of an image before it is read."""
+    return len(source) if isinstance(source, bytes) else source.length if isinstance(source, FileSlice) else Path(source).stat().st_size
 
 
 def _hashed(case: Case, hashes: Mapping[str, str]) -> Case:

@@ -26,6 +26,8 @@ SOON_S = 1.0
 """Later a vehicle may have turned to anywhere."""
 TURNED_M = 2.0
 """A commanded turn that ends less than this far to a side tells nothing of handedness."""
+NOW_M = 0.05
+"""A history that ends farther than this from the origin does not end with t = 0."""
 FULL_HORIZON_S = 5.0
 
 
@@ -68,7 +70,9 @@ def check_case(case: Case) -> tuple[Finding, ...]:
     if (len(case.expert), round(case.dt_s, 6)) != (STANDARD_STEPS, STANDARD_DT_S):
         short = case.horizon_s < FULL_HORIZON_S - 1e-6
         tail = "; what is measured at 5 s stays empty" if short else ""
-        found.append(Finding(f"{len(case.expert)} points at {case.dt_s:g} s, {case.horizon_s:g} s in all, instead of 20 at 0.25 s{tail}"))
+        points = several(len(case.expert), "point", "points")
+        found.append(Finding(f"{points} at {case.dt_s:g} s, {case.horizon_s:g} s in all, instead of 20 at 0.25 s{tail}"))
+    found += _history(case)
     if not case.licence.strip():
         found.append(Finding("no licence is stated"))
     return tuple(found)
@@ -97,6 +101,18 @@ def _start(name: str, t: Trajectory, case: Case) -> list[Finding]:
     fits = f"; a step of {other * case.dt_s:g} s would fit the speed" if other else "; frame, unit or step cannot be right"
     text = f"the {name} is {gone:.1f} m away after {seconds:g} s at {case.ego.speed_mps:.1f} m/s (believed up to {limit:.1f} m){fits}"
     return [Finding(text, refuses=name == "expert", flag="implausible_start")]
+
+
+def _history(case: Case) -> list[Finding]:
+    """Whether the past ends where the vehicle is at t = 0."""
+    if case.history is None or not len(case.history) or not case.history.valid[-1]:
+        return []
+    gone = float(np.hypot(*case.history.points[-1]))
+    if gone <= NOW_M:
+        return []
+    step = case.ego.speed_mps * case.dt_s
+    early = "; it may end a step before t = 0" if step > NOW_M and abs(gone / step - 1) < 0.3 else ""
+    return [Finding(f"the history ends {gone:.2f} m from the origin, where the vehicle is at t = 0{early}")]
 
 
 def _sideways(name: str, t: Trajectory, case: Case, k: int, gone: float) -> list[Finding]:

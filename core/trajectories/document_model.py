@@ -13,6 +13,7 @@ from core.trajectories.case import SCHEMA_VERSION, CameraName
 MAX_ABS_M = 1e6
 """Nothing that a vehicle meets within seconds is a thousand kilometres away."""
 MAX_POINTS = 10_000
+MAX_TEXT = 2_000
 
 
 def _plain(value: Any, where: str = "", depth: int = 0) -> Any:
@@ -45,7 +46,7 @@ def _identifier(value: str) -> str:
     return value
 
 
-def _inside(value: str) -> str:
+def inside(value: str) -> str:
     """The path if it stays inside the folder of the case set on every system."""
     parts = value.split("/")
     if "\\" in value or ":" in value or not value.isprintable() or any(p in ("", ".", "..") for p in parts):
@@ -61,7 +62,7 @@ def _wrapped(value: Any) -> Any:
 Metres = Annotated[float, Field(ge=-MAX_ABS_M, le=MAX_ABS_M, allow_inf_nan=False)]
 Size = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 Number = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
-Text = Annotated[str, Field(max_length=2000)]
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Id = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_identifier)]
 Point = Annotated[list[Metres], Field(min_length=2, max_length=2)]
 PlainObject = Annotated[dict[str, Any], AfterValidator(_plain)]
@@ -118,7 +119,7 @@ class FrameDoc(_Strict):
     """One image."""
 
     t_s: float = Field(ge=-3600, le=0, allow_inf_nan=False)
-    path: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_inside)]
+    path: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(inside)]
     sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
 
 

@@ -112,11 +112,13 @@ def camera_fault(camera: Camera, parameters: FilterParameters = DEFAULTS) -> str
     k, e = camera.intrinsics, camera.extrinsics
     if not (np.isfinite(k).all() and np.isfinite(e).all()):
         return "parameters that are not finite"
-    if k[0, 0] <= 0 or k[1, 1] <= 0 or abs(k[2, 2] - 1) > 1e-6 or np.abs(k[2, :2]).max() > 1e-6:
+    if k[0, 0] <= 0 or k[1, 1] <= 0 or abs(k[2, 2] - 1) > 1e-6 or np.abs([*k[2, :2], k[1, 0]]).max() > 1e-6:
         return "no matrix of a pinhole camera"
     if camera.width and camera.height and not (0 < k[0, 2] < camera.width and 0 < k[1, 2] < camera.height):
         return f"a principal point outside of its {camera.width} × {camera.height} px"
     r = e[:3, :3]
+    if np.abs(e[3] - [0, 0, 0, 1]).max() > 1e-6:
+        return "extrinsics that are no motion: their last row is not 0, 0, 0, 1"
     if np.abs(r @ r.T - np.eye(3)).max() > parameters.rotation or np.linalg.det(r) < 0:
         return "a rotation that is none"
     height = float(e[2, 3]) - camera.ground_z_m

@@ -17,6 +17,8 @@ from core.trajectories.document import case_from_json, case_to_json, trajectory_
 _TRAJECTORIES = ("expert", "planner", "history")
 _PLAIN = ("case_id", "scene_id", "planner_id", "dt_s", "horizon_s", "command", "flags", "licence", "synthetic")
 ROWS_AT_ONCE = 500
+READ_AT_ONCE = 8
+"""A text that is there again and again takes no room in a file; few rows at once bound what it takes in memory."""
 
 
 def _schema() -> Any:
@@ -98,7 +100,7 @@ def parquet_rows(path: Path | str) -> Iterator[tuple[int, dict[str, Any] | None,
                 problems = [Problem(None, c, "nothing", "a column of this name", kind="missing") for c in missing]
                 raise InputError(f'"{name}" is no mirror of cases.', problems)
             number = 0
-            for batch in file.iter_batches(ROWS_AT_ONCE):
+            for batch in file.iter_batches(READ_AT_ONCE):
                 for row in batch.to_pylist():
                     number += 1
                     try:

@@ -16,6 +16,9 @@ from core.trajectories.case import Bools, Camera, Floats
 NEAR_M = 0.2
 """What is nearer to the plane of the camera than this is cut away."""
 
+LAST_ROW = 1e-6
+"""How far the last rows of the two matrices may be from (0, 0, 1) and (0, 0, 0, 1), without which they mean something else."""
+
 Section = tuple[float, float, float, float] | None
 """Left and right end of a cross section of a strip in px (xl, yl, xr, yr); None is a gap."""
 
@@ -29,6 +32,8 @@ def why_not(camera: Camera) -> str:
     if k.shape != (3, 3) or pose.shape != (4, 4) or not (np.isfinite(k).all() and np.isfinite(pose).all()):
         return "The calibration is not usable: nothing can be drawn into this image."
     if k[0, 0] <= 0 or k[1, 1] <= 0 or not 0.5 < np.linalg.det(pose[:3, :3]) < 2.0:
+        return "The calibration is not usable: nothing can be drawn into this image."
+    if np.abs(pose[3] - [0, 0, 0, 1]).max() > LAST_ROW or np.abs(k[2] - [0, 0, 1]).max() > LAST_ROW or abs(k[1, 0]) > LAST_ROW:
         return "The calibration is not usable: nothing can be drawn into this image."
     beyond = camera.distortion[4 if camera.model == "fisheye" else 12 :]  # a pinhole's 13th and 14th tilt the sensor
     if not np.isfinite(camera.distortion).all() or any(beyond):

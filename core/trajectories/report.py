@@ -18,6 +18,16 @@ def several(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
+LONGEST_NAME, LONGEST_NOTE = 300, 2_000
+"""Characters of a name and of a note that a report keeps."""
+
+
+def printable(text: str, most: int = LONGEST_NAME) -> str:
+    """A text that can be shown and written whatever it came from."""
+    short = text if len(text) <= most else text[: most - 1] + "…"
+    return short if short.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in short)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one case.
@@ -35,6 +45,12 @@ class Outcome:
     fate: Fate
     resampled: str = ""
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Names come from strangers' files: what cannot be printed, or written as UTF-8, is replaced, and long ones are cut."""
+        for name in ("where", "case_id"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
+        object.__setattr__(self, "notes", tuple(printable(n, LONGEST_NOTE) for n in self.notes))
 
 
 @dataclass(frozen=True)

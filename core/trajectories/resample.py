@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.trajectories.case import Agent, Agents, Bools, Case, Floats, Trajectory
+from core.trajectories.document_model import MAX_POINTS
 from core.trajectories.report import Imported, Outcome
 
 _ON = 1e-6
@@ -80,11 +81,16 @@ def resample_case(case: Case, step_s: float) -> tuple[Case, str]:
     """A case with all its trajectories at another step, and one sentence on what was done ("" if nothing had to be).
 
     Raises:
-        ValueError: The step is longer than the horizon.
+        ValueError: The step is longer than the horizon, or makes more points than a trajectory may have.
     """
     if abs(step_s - case.dt_s) <= 1e-9:
         return case, ""
     dt = case.dt_s
+    longest = max(
+        len(t) for t in (case.expert, *([case.history] if case.history else []), *(r.trajectory for r in case.rated), *_futures(case))
+    )
+    if longest * dt / step_s > MAX_POINTS:
+        raise ValueError(f"a step of {step_s:g} s makes more than {MAX_POINTS:,} points of a trajectory that covers {longest * dt:g} s")
     expert = resample(case.expert, dt, step_s)
     if not len(expert):
         raise ValueError(f"a step of {step_s:g} s is longer than the {case.horizon_s:g} s that the trajectories cover")
@@ -100,6 +106,10 @@ def resample_case(case: Case, step_s: float) -> tuple[Case, str]:
     lost = case.horizon_s - made.horizon_s
     said = f"step {dt:g} s to {step_s:g} s, linear with the origin put before the first state"
     return made, said + (f"; the last {lost:.3g} s fall away" if lost > 1e-6 else "")
+
+
+def _futures(case: Case) -> list[Trajectory]:
+    return [] if case.agents is None else [a.future for a in case.agents.items if a.future is not None]
 
 
 def _agent(a: Agent, dt_s: float, step_s: float) -> Agent:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from core.cli import main
+from core.settings import Settings
 from core.trajectories.document import write_cases
 from tests.cases import case, straight
 
@@ -48,6 +49,16 @@ def test_a_set_of_the_workspace_is_named_and_found(run, source):
     code, _, err = run("cases", "check", "Day drives")
     assert code == 2
     assert '"Night drives"' in err
+
+
+def test_a_name_that_is_taken_leaves_no_files_behind(run, source):
+    assert run("cases", "import", source, "--name", "Night drives")[0] == 0
+    folder = Settings.from_environment().cases
+    before = sorted(folder.iterdir())
+    assert len(before) == 1
+    code, _, err = run("cases", "import", source, "--name", "night drives")
+    assert (code, sorted(folder.iterdir())) == (2, before)
+    assert "already a case set" in err
 
 
 def test_metrics_are_those_of_the_geometry_and_say_what_is_not_known(run, source, tmp_path):

@@ -75,6 +75,15 @@ def test_states_that_are_not_valid_are_counted():
     assert texts(case(planner=t)) == ["not valid: 5 of 20 states of the planner"]
 
 
+def test_a_history_that_does_not_end_at_t_0_is_told():
+    ends = {0.0: "", 0.04: "", 2.0: "; it may end a step before t = 0", 7.0: ""}
+    for gone, more in ends.items():
+        told = [t for t in texts(case(history=Trajectory.of([[-gone - 2, 0], [-gone, 0]]))) if "history" in t]
+        wanted = f"the history ends {gone:.2f} m from the origin, where the vehicle is at t = 0{more}"
+        assert told == ([wanted] if gone > 0.05 else [])
+    assert texts(case(history=Trajectory.of([[-2, 0], [-2, 0]], [True, False]))) == texts(case(history=Trajectory.of([]))) == texts(case())
+
+
 def test_zeros_after_the_way_are_padding():
     p = np.array([[2.0, 0.0], [4.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
     assert zero_padding(p).tolist() == [False, False, True, True]

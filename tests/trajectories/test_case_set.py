@@ -85,6 +85,13 @@ def test_nothing_is_left_behind_where_writing_fails(tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
+def test_what_could_not_be_opened_again_is_not_written(tmp_path):
+    for wrong in ({"licence": "x" * 3000}, {"case_id": " a"}, {"dt_s": 100.0}):
+        with pytest.raises(InputError, match="breaks the format"):
+            write_case_set(tmp_path / "set", "x", imported(case(**wrong)))
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_a_set_is_never_written_over_another_nor_without_cases_nor_with_an_id_twice(tmp_path):
     pack(tmp_path / "set")
     with pytest.raises(InputError, match="not empty"):

@@ -103,7 +103,7 @@ def test_solutions_are_expert_and_planner(source, tmp_path):
     np.testing.assert_allclose(case.planner.points[[0, -1]], [[1.1, 0.02], [44, 0.8]], atol=1e-9)
     np.testing.assert_allclose(case.planner.yaw, math.atan2(0.2, 11), atol=1e-9)
     assert (case.ego.speed_mps, case.ego.yaw_rate_rps, case.ego.length_m) == (10, 0.0, 4.508)
-    assert "the expert has 50 points, the planner 40: compared over the first 40" in found.report.outcomes[1].notes
+    assert "the expert covers 5 s and was cut to the 4 s that both cover" in found.report.outcomes[1].notes
     assert rejected(found) == [("the expert's solution does not solve it",)]
     both = import_source(path, "commonroad", expert=expert, solution=planner, planner="P", planners="faster")
     assert [c.planner_id for c in both.cases] == ["P", "faster"]

@@ -33,6 +33,49 @@ def one(tmp_path, **changes):
     return made, made.report.outcomes[0]
 
 
+@pytest.mark.parametrize("speed", [6.0, 0.0])
+def test_futures_of_road_users_that_begin_with_now_are_brought_one_step_on(tmp_path, speed):
+    def user(n, first):
+        return {"track_id": "a", "cls": "x", "box": [10, 3, 4, 2, 0], "velocity": [speed, 0]} | {
+            "future": {"points": [[10 + speed * 0.25 * k, 3] for k in range(first, first + n)], "valid": [k != 2 for k in range(n)]}
+        }
+
+    note = "futures of road users began with where they are at t = 0, which was taken away"
+    wanted = [[10 + speed * 0.25 * k, 3] for k in range(1, 21)]
+    for users, told in (([user(21, 0), user(20, 1)], 1), ([user(20, 1)], 0)):
+        made, outcome = one(tmp_path, agents={"items": users, "coverage": None})
+        assert outcome.notes.count(note) == told
+        for a in made.cases[0].agents.items:
+            np.testing.assert_allclose(a.future.points, wanted)
+    assert [a.future.valid.tolist().index(False) for a in import_twice(tmp_path, user(21, 0), user(20, 1))] == [1, 2]
+
+
+def import_twice(tmp_path, *users):
+    return one(tmp_path, agents={"items": list(users), "coverage": None})[0].cases[0].agents.items
+
+
+def test_images_of_another_size_than_the_calibration_is_for_are_told_and_flagged(tmp_path):
+    (tmp_path / "a.png").write_bytes(png(40, 24))
+    (tmp_path / "b.png").write_bytes(b"no image")
+    k = {"intrinsics": [[50, 0, 20], [0, 50, 12], [0, 0, 1]], "extrinsics": [[0, 0, 1, 1], [-1, 0, 0, 0], [0, -1, 0, 1.5], [0, 0, 0, 1]]}
+
+    def camera_of(width, height, path="a.png", **more):
+        return [{"name": "front", "frames": [{"t_s": 0, "path": path}], "width": width, "height": height, **more}]
+
+    sound, outcome = one(tmp_path, cameras=camera_of(40, 24, **k), expert=turning())
+    assert (sound.cases[0].flags, outcome.notes) == ((), ())
+    twice, outcome = one(tmp_path, cameras=camera_of(80, 48, **k), expert=turning())
+    assert twice.cases[0].flags == ("bad_calibration",)
+    assert outcome.notes == ("front is said to have 80 × 48 px, its image has 40 × 24",)
+    blank, outcome = one(tmp_path, cameras=camera_of(80, 48), expert=turning())
+    assert (blank.cases[0].flags, len(outcome.notes)) == ((), 1)
+    assert one(tmp_path, cameras=camera_of(None, None, "b.png"), expert=turning())[1].notes == ("1 image cannot be read as an image",)
+
+
+def turning():
+    return [[2 * k, 0.02 * k * k] for k in range(1, 21)]
+
+
 def test_a_file_and_its_folder_and_its_mirror_are_known_and_give_the_same(tmp_path):
     cases = [case("a-1", expert=braking()), case("b-1", expert=braking(), planner=straight(7.0))]
     path = write(tmp_path, *map(case_to_json, cases))

@@ -65,7 +65,7 @@ def test_a_submission_meets_a_set_of_cases(submission, tmp_path):
     np.testing.assert_allclose(one.planner.points[[0, 1, -1]], [[1.25, 0], [2.5, 0], [20, 0]], rtol=1e-6)
     (outcome,) = found.report.outcomes
     assert outcome.resampled == "planner from 0.5 s to 0.25 s, linear with the origin put before the first state"
-    assert "the expert has 20 points, the planner 16: compared over the first 16" in outcome.notes
+    assert "the expert covers 5 s and was cut to the 4 s that both cover" in outcome.notes
 
 
 def test_the_second_version_has_two_stages(submission, tmp_path, navsim_classes):
@@ -116,6 +116,15 @@ def test_the_step_is_that_of_the_sampling(submission, navsim_classes):
     assert found.cases[0].dt_s == 0.5
     assert "it names no step: 4 s were divided by 8 poses" in found.report.outcomes[1].notes
     assert rejected(found)["t3"][0].startswith("its sampling has no usable step")
+
+
+def test_a_planner_that_still_stands_after_the_first_step_keeps_all_its_poses(submission, navsim_classes):
+    waits = np.vstack([np.zeros((1, 3), dtype=np.float32), poses(n=7)])
+    sampled = navsim_classes.Trajectory(np.vstack([waits, poses(9.0)[-1:]]), navsim_classes.TrajectorySampling(9, 4.5, 0.5))
+    found = read(submission({"t1": waits, "t2": sampled}), expert=submission({"t1": poses(), "t2": poses()}, "human.pkl"))
+    assert [len(c.planner) for c in found.cases] == [8, 8]
+    np.testing.assert_allclose([c.planner.points[:3] for c in found.cases], [[[0, 0], [2, 0], [4, 0]]] * 2)
+    assert not any("origin" in n for o in found.report.outcomes for n in o.notes)
 
 
 def test_a_pose_at_the_origin_is_left_out_and_told(submission):

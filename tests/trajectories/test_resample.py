@@ -75,6 +75,23 @@ def test_what_falls_away_at_the_end_is_said_and_the_same_step_changes_nothing():
     assert resample_case(same, 0.25) == (same, "")
 
 
+@pytest.mark.parametrize("longer", ["expert", "history", "rated", "agent"])
+def test_no_trajectory_becomes_longer_than_a_case_may_have(longer):
+    n = {"expert": 3, "history": 4, "rated": 3, "agent": 3} | {longer: 300}
+    agent = Agent("a", "vehicle", 5, 0, 4, 2, 0, future=straight(n=n["agent"], dt=10))
+    made = case(
+        dt_s=10.0,
+        expert=straight(n=n["expert"], dt=10),
+        planner=straight(n=n["expert"], dt=10),
+        history=straight(n=n["history"], dt=10),
+        rated=(RatedTrajectory(straight(n=n["rated"], dt=10), 9.0),),
+        agents=Agents((agent,)),
+    )
+    assert len(resample_case(made, 0.5)[0].expert) == n["expert"] * 20
+    with pytest.raises(ValueError, match="makes more than 10,000 points of a trajectory that covers 3000 s"):
+        resample_case(made, 0.25)
+
+
 def test_a_report_says_which_cases_were_resampled_and_which_could_not_be():
     cases = [case("a-1"), case("b-1", expert=straight(n=1), planner=straight(n=1))]
     made = resampled(imported(*cases), 0.5)

@@ -96,6 +96,20 @@ def test_a_submission_finds_its_scenes_in_cases_of_before(source, tmp_path):
     assert again.missing_images() == ()
 
 
+def test_images_of_cases_of_before_that_lie_elsewhere_or_nowhere_are_not_taken(source, tmp_path):
+    folder = tmp_path / "set"
+    write_case_set(folder, "x", read(source(frame())))
+    front = next(folder.rglob("front.jpg"))
+    (tmp_path / "secret").write_text("secret")
+    front.unlink()
+    front.symlink_to(tmp_path / "secret")
+    next(folder.rglob("rear.jpg")).unlink()
+    made = import_source(w.write(tmp_path / "a.binproto", submission(w.prediction("drive-042", PLANNED))), "wod_submission", cases=folder)
+    assert "2 images that the cases name are not there" in made.report.remarks
+    again = write_case_set(tmp_path / "again", "y", made)
+    assert len(again.missing_images()) == 2 and not any(b"secret" in p.read_bytes() for p in again.folder.rglob("*.jpg"))
+
+
 def test_a_submission_alone_is_no_case(tmp_path):
     sent = w.write(tmp_path / "rap.binproto", submission(w.prediction("a-1", PLANNED)))
     for options in ({}, {"frames": tmp_path, "cases": tmp_path}):
@@ -188,6 +202,16 @@ def test_scores_are_kept_and_unrated_ones_are_none(source):
     assert "2 trajectories have no score (-1): they are kept as unrated" in notes
     assert "1 rated trajectories without usable points were left out" in notes
     assert "1 trajectories have a score outside 0 to 10: they are kept as unrated" in notes
+
+
+def test_an_option_that_is_neither_yes_nor_no_is_refused(source):
+    with pytest.raises(InputError, match='The option only_rated is "maybe"; allowed: yes or no'):
+        read(source(frame()), only_rated="maybe")
+
+
+def test_numbers_of_frames_beyond_all_measure_tell_no_time(source):
+    found = read(source(frame("drive-" + "1" * 6000), frame("drive-2")))
+    assert [o.fate for o in found.report.outcomes if o.fate == "accepted"]
 
 
 def test_only_rated_frames_can_be_taken(source):

@@ -17,6 +17,7 @@ from typing import Any
 
 from core.errors import InputError, Problem
 from core.trajectories.checks import checked
+from core.trajectories.document_model import MAX_TEXT
 from core.trajectories.importers.clean import number_option
 from core.trajectories.report import Imported
 from core.trajectories.resample import resampled
@@ -177,6 +178,8 @@ def import_source(path: Path, format: str, *, step_s: float | str | None = None,
     wrong = [p for p in wrong if p.column not in importer.options]
     if wrong:
         raise InputError(f'The format "{format}" has no such option.', wrong)
+    if len(licence) > MAX_TEXT:
+        raise InputError(f"The licence has {len(licence):,} characters; at most {MAX_TEXT:,} are kept: give its name.")
     step = None if step_s in (None, "") else number_option("step_s", step_s, 0.01, 5)
     imported: Imported = _module(importer).read(path, **given)
     if licence:

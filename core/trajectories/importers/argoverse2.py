@@ -26,6 +26,8 @@ from core.trajectories.report import Imported, several
 STEP_S, STEPS, NOW = 0.1, 110, 49
 HORIZON_S = 5.0
 LICENCE = "CC BY-NC-SA 4.0 (Argoverse 2)"
+MOST_ROWS = 1_000_000
+"""A scenario has some thousand; equal rows take next to no room in a file, and all of it in memory."""
 EGO = "AV"
 EGO_SIZE = (4.87, 1.85)
 """A Ford Fusion, m."""
@@ -149,6 +151,9 @@ def _tracks(file: Path) -> tuple[str, str, dict[str, _Track]]:
         missing = [c for c in COLUMNS if c not in names]
         if missing:
             raise _BrokenError(f"columns are missing: {', '.join(missing)}")
+        rows = pq.read_metadata(file).num_rows
+        if rows > MOST_ROWS:
+            raise _BrokenError(f"it has {rows:,} rows; a scenario of at most {MOST_ROWS:,} is read")
         more = [c for c in ("city",) if c in names]
         table = pq.read_table(file, columns=[*COLUMNS, *more])
         columns: dict[str, npt.NDArray[Any]] = {}

@@ -12,14 +12,15 @@ import numpy as np
 from core.digest import sha256_bytes
 from core.errors import InputError, Problem
 from core.trajectories.case import SCHEMA_VERSION, Agents, Camera, Case, Floats, Layer, Trajectory
+from core.trajectories.case_set import IMAGES
+from core.trajectories.checks import has_origin
 from core.trajectories.document import case_from_json, trajectory_json
 from core.trajectories.importers.clean import Axes, clean, turned, turned_yaw
-from core.trajectories.importers.collect import Collector
+from core.trajectories.importers.collect import Collector, image_file, image_size
 from core.trajectories.importers.scene_planners import numbers
 from core.trajectories.report import several
 from core.trajectories.resample import cut, resample
 
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
 MOVING_MPS = 2.0
 
 
@@ -32,7 +33,7 @@ def take_documents(out: Collector, entries: Iterable[tuple[str, Any, Problem | N
         folder: In which the images are.
         axes: Of everything spatial.
     """
-    hashes: dict[str, str] = {}
+    known: dict[str, tuple[str, tuple[int, int] | None]] = {}
     for where, value, problem in entries:
         if problem is not None or not isinstance(value, Mapping):
             got = "" if problem is None else f"; got {problem.got}"
@@ -43,14 +44,12 @@ def take_documents(out: Collector, entries: Iterable[tuple[str, Any, Problem | N
             case = case_from_json(mended)
         except InputError as e:
             name = value.get("case_id")
-            out.reject(where, _printable(name), *(f"{p.column}: got {p.got}; allowed: {p.allowed}" for p in e.problems))
+            out.reject(
+                where, name if isinstance(name, str) else "", *(f"{p.column}: got {p.got}; allowed: {p.allowed}" for p in e.problems)
+            )
             continue
-        case, more = _with_images(turned_case(case, axes), folder, out, hashes)
+        case, more = _with_images(turned_case(case, axes), folder, out, known)
         out.take(case, where, (*notes, *more), changed)
-
-
-def _printable(name: Any) -> str:
-    return "".join(c for c in name if c.isprintable())[:200] if isinstance(name, str) else ""
 
 
 def mend(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...], str]:
@@ -84,6 +83,8 @@ def mend(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...], str
         data["valid"] = {k: v for k, v in masks.items() if k not in found}
     if steps != n or n != len(_points(value.get("expert")) or ()):
         data.pop("horizon_s", None)
+    if isinstance(agents := data.get("agents"), Mapping) and isinstance(agents.get("items"), list):
+        data["agents"] = {**agents, "items": [_agent(a, steps, dt, notes) for a in agents["items"]]}
     if isinstance(refs := data.get("rater_refs"), list):
         data["rater_refs"] = [_rated(r, steps, dt, speed, notes, changes, k) for k, r in enumerate(refs, 1)]
     return data, tuple(dict.fromkeys(notes)), "; ".join(dict.fromkeys(changes))
@@ -161,6 +162,23 @@ def _rated(value: Any, steps: int, dt_s: float, speed: float, notes: list[str], 
     return {**value, "points": _json(cut(t, steps))}
 
 
+def _agent(value: Any, steps: int, dt_s: float, notes: list[str]) -> Any:
+    """A road user whose future does not begin with where it is at t = 0; as it is where the schema has to say what is wrong."""
+    box = numbers(value.get("box"), 1) if isinstance(value, Mapping) else None
+    found = _trajectory(value.get("future"), None) if isinstance(value, Mapping) and value.get("future") else None
+    if box is None or len(box) < 2 or found is None or not np.isfinite(box).all():
+        return value
+    points, valid, yaw = found
+    velocity = numbers(value.get("velocity"), 1)
+    speed = float(np.hypot(*velocity)) if velocity is not None and len(velocity) == 2 and np.isfinite(velocity).all() else 0.0
+    if not np.isfinite(points).all() or not has_origin(points - box[:2], speed, dt_s, steps * dt_s):
+        return value
+    note = "futures of road users began with where they are at t = 0, which was taken away"
+    notes += [] if note in notes else [note]
+    mask = np.ones(len(points), dtype=np.bool_) if valid is None else np.asarray(valid, dtype=np.bool_)
+    return {**value, "future": _json(Trajectory(points[1:], mask[1:], None if yaw is None else yaw[1:]))}
+
+
 def turned_case(case: Case, axes: Axes) -> Case:
     """The case with everything spatial as x forward and y left."""
     if axes == "forward_left":
@@ -217,28 +235,47 @@ def _turned_camera(camera: Camera, axes: Axes) -> Camera:
     return replace(camera, extrinsics=motion @ camera.extrinsics)
 
 
-def _with_images(case: Case, folder: Path, out: Collector, hashes: dict[str, str]) -> tuple[Case, tuple[str, ...]]:
-    """The case with its images handed on, and notes on those that are not there, are none, or are others than when it was written."""
-    notes, kept, absent, other = [], [], 0, 0
+def _with_images(
+    case: Case, folder: Path, out: Collector, known: dict[str, tuple[str, tuple[int, int] | None]]
+) -> tuple[Case, tuple[str, ...]]:
+    """The case with its images handed on, and notes on those that are not there, are none, or are others than the case says.
+
+    Args:
+        case: The case.
+        folder: In which the images are.
+        out: Gets the images.
+        known: Hash and size of the images that were looked at already, by path.
+    """
+    notes, kept, absent, other, blind = [], [], 0, 0, 0
+    misfits: dict[str, str] = {}
     root = folder.resolve()
     for camera in case.cameras:
-        odd = [f.path for f in camera.frames if not f.path.lower().endswith(SUFFIXES)]
+        odd = [f.path for f in camera.frames if not f.path.lower().endswith(IMAGES)]
         if odd:
-            notes.append(f"the camera {camera.name} was left out: its images are not {', '.join(SUFFIXES)}")
+            notes.append(f"the camera {camera.name} was left out: its images are not {', '.join(IMAGES)}")
             continue
         kept.append(camera)
         for frame in camera.frames:
-            file = (root / frame.path).resolve()
-            if not file.is_file() or not file.is_relative_to(root):
+            file = image_file(root, frame.path)
+            if file is None:
                 absent += 1
                 continue
             out.images[frame.path] = file
-            if frame.sha256:
-                if frame.path not in hashes:
-                    hashes[frame.path] = sha256_bytes(file.read_bytes())
-                other += hashes[frame.path] != frame.sha256
+            if frame.path not in known:
+                known[frame.path] = sha256_bytes(file.read_bytes()) if frame.sha256 else "", image_size(file)
+            digest, size = known[frame.path]
+            other += bool(frame.sha256) and digest != frame.sha256
+            blind += size is None
+            stated = camera.width, camera.height
+            if size is not None and None not in stated and size != stated:
+                misfits[camera.name] = f"{camera.name} is said to have {stated[0]} × {stated[1]} px, its image has {size[0]} × {size[1]}"
     if absent:
         notes.append(several(absent, "image that it names is", "images that it names are") + " not there")
     if other:
         notes.append(several(other, "image has", "images have") + " changed since the case was written: the hash is another one")
-    return replace(case, cameras=tuple(kept)), tuple(notes)
+    if blind:
+        notes.append(several(blind, "image", "images") + " cannot be read as an image")
+    notes += misfits.values()
+    drawn = any(c.name in misfits and c.intrinsics is not None for c in kept)
+    flags = dict.fromkeys([*case.flags, *(["bad_calibration"] if drawn else [])])
+    return replace(case, cameras=tuple(kept), flags=tuple(flags)), tuple(notes)

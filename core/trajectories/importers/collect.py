@@ -12,7 +12,6 @@ from core.errors import InputError
 from core.trajectories.case import Case, Trajectory
 from core.trajectories.document import case_from_json, case_to_json
 from core.trajectories.report import Imported, ImportReport, Outcome
-from core.trajectories.resample import cut
 
 
 @dataclass
@@ -64,19 +63,32 @@ class Collector:
         return Imported(self.cases, images, ImportReport(self.source, self.format, tuple(self.outcomes), tuple(self.remarks)))
 
 
-def same_length(expert: Trajectory, planner: Trajectory) -> tuple[Trajectory, Trajectory, tuple[str, ...]]:
-    """Expert and planner cut to the shorter one, and a note if one was cut."""
-    n = min(len(expert), len(planner))
-    if len(expert) == len(planner):
-        return expert, planner, ()
-    note = f"the expert has {len(expert)} points, the planner {len(planner)}: compared over the first {n}"
-    return cut(expert, n), cut(planner, n), (note,)
-
-
 def name_part(text: str) -> str:
     """A text as part of the name of a file: letters, digits, dot, minus and underscore only; other texts give other names."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._")[:60]
     return plain if plain == text else f"{plain or 'x'}-{sha256_bytes(text.encode())[:8]}"
+
+
+def image_file(root: Path, path: str) -> Path | None:
+    """The image of a path in a folder; None if it is not there, or a link leads out of the folder.
+
+    Args:
+        root: The folder, resolved.
+        path: As a case names it.
+    """
+    file = (root / path).resolve()
+    return file if file.is_file() and file.is_relative_to(root) else None
+
+
+def image_size(file: Path) -> tuple[int, int] | None:
+    """Width and height in px, None if it cannot be read as an image."""
+    from PIL import Image
+
+    try:
+        with Image.open(file) as image:
+            return image.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
 
 
 def files_of(path: Path, wanted: str, what: str) -> list[Path]:

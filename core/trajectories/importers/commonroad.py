@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -18,8 +18,8 @@ import numpy as np
 
 from core.errors import InputError
 from core.trajectories.case import Case, Ego, Trajectory
-from core.trajectories.importers.clean import number_option
-from core.trajectories.importers.collect import Collector, same_length
+from core.trajectories.importers.clean import fitted, number_option
+from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.commonroad_layers import CLASSES, obstacles, road_network
 from core.trajectories.importers.commonroad_xml import Body, ContentError, EgoFrame, State, body_of, solution_state, state_of
 from core.trajectories.importers.safe_xml import read_xml
@@ -308,5 +308,5 @@ def _take_solution(
         out.reject(where, "", "the planner's solution does not solve the planning problem")
         return
     planner: Trajectory = frame.trajectory(states, min(last, len(case.expert)))[0]
-    expert, planner, notes = same_length(case.expert, planner)
-    out.take_planner(case, planned.name, expert, planner, where, (*said, *notes))
+    case, notes = fitted(replace(case, planner=planner))
+    out.take_planner(case, planned.name, case.expert, case.planner, where, (*said, *notes))

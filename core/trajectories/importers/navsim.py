@@ -15,17 +15,21 @@ from typing import Any
 import numpy as np
 
 from core.errors import InputError
-from core.trajectories.case import Case, Ego, Trajectory
+from core.trajectories.case import Case, Ego, Floats, Trajectory
 from core.trajectories.importers import pairing
-from core.trajectories.importers.collect import Collector, same_length
+from core.trajectories.importers.clean import fitted
+from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.pairing import Prediction
 from core.trajectories.importers.pickles import SAMPLING, TRAJECTORY, Array, Record, read_pickle
 from core.trajectories.report import Imported
 
+HORIZON_S = 4.0
 INTERVAL_S = 0.5
 """Step where a trajectory names none (NAVSIM_INTERVAL_LENGTH)."""
 STAGES = {"predictions": "", "first_stage_predictions": "", "second_stage_predictions": " (second stage)"}
 LARGEST_M = 1e4
+MOST_POSES = 10_000_000
+"""Of all trajectories of a file together: one array of a pickle may stand behind any number of tokens."""
 
 
 def looks_like(path: Path) -> bool:
@@ -81,6 +85,7 @@ def _predictions(out: Collector, path: Path, planner: str) -> list[Prediction]:
     team = content.get("team_name")
     name = planner or (team if isinstance(team, str) and team.strip() else path.stem)
     found: list[Prediction] = []
+    poses = 0
     for key, dicts in lists.items():
         for k, by_token in enumerate(dicts):
             who = f"{name}{STAGES[key]}" + (f" #{k + 1}" if len(dicts) > 1 else "")
@@ -89,8 +94,11 @@ def _predictions(out: Collector, path: Path, planner: str) -> list[Prediction]:
                 made = _trajectory(value)
                 if isinstance(made, str):
                     out.reject(where, token, made)
-                else:
-                    found.append(Prediction(token, who, *made, where=where))
+                    continue
+                poses += len(made[0])
+                if poses > MOST_POSES:
+                    raise InputError(f'"{path.name}" has more than {MOST_POSES:,} poses; split it.')
+                found.append(Prediction(token, who, *made, where=where))
     return found
 
 
@@ -109,9 +117,19 @@ def _trajectory(value: Any) -> tuple[Trajectory, float, tuple[str, ...]] | str:
     step, notes = _step(sampling.state if isinstance(sampling, Record) and sampling.name == SAMPLING[1] else None, len(rows))
     if step is None:
         return notes[0]
-    if len(rows) > 1 and np.abs(rows[0]).max() < 1e-6 and np.hypot(*rows[-1, :2]) > 0.5:
+    if _with_origin(rows, step, sampling.state if isinstance(sampling, Record) else None):
         rows, notes = rows[1:], (*notes, f"{len(poses)} poses with the origin at t = 0: the origin was left out")
     return Trajectory.of(rows[:, :2], yaw=rows[:, 2]), step, notes
+
+
+def _with_origin(rows: Floats, step_s: float, state: dict[str, Any] | None) -> bool:
+    """Whether the first pose is that of t = 0: there is one more than the sampling has, or than the 4 s where it names no horizon.
+
+    A vehicle that still stands after the first step is at (0, 0, 0) too.
+    """
+    horizon = (state or {}).get("time_horizon")
+    seconds = float(horizon) if isinstance(horizon, int | float) and 0 < horizon <= 60 else HORIZON_S
+    return len(rows) > 1 and bool(np.abs(rows[0]).max() < 1e-6) and abs((len(rows) - 1) * step_s - seconds) < 1e-6
 
 
 def _step(state: dict[str, Any] | None, n: int) -> tuple[float | None, tuple[str, ...]]:
@@ -135,17 +153,17 @@ def _pair(out: Collector, p: Prediction, driven: Prediction | None) -> None:
     if abs(driven.dt_s - p.dt_s) > 1e-9:
         out.reject(p.place, p.scene, f"the planner has a step of {p.dt_s:g} s, the expert one of {driven.dt_s:g} s")
         return
-    expert, planner, notes = same_length(driven.trajectory, p.trajectory)
-    speed = float(np.hypot(*expert.points[0]) / p.dt_s)
-    case = Case(
+    speed = float(np.hypot(*driven.trajectory.points[0]) / p.dt_s)
+    whole = Case(
         case_id=pairing.case_id(p.scene, p.planner),
         scene_id=p.scene,
         planner_id=p.planner,
         dt_s=p.dt_s,
-        expert=expert,
-        planner=planner,
+        expert=driven.trajectory,
+        planner=p.trajectory,
         ego=Ego(speed, origin="rear_axle"),
         source={"dataset": "NAVSIM", "token": p.scene, "speed_from": "first step of the expert"},
     )
+    case, notes = fitted(whole)
     note = "the speed at t = 0 is not in the files: that of the expert's first step was taken"
     out.take(case, p.place, (*p.notes, *driven.notes, *notes, note))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from core.trajectories.case import CAMERAS, Camera, CameraName, Floats, Frame
-from core.trajectories.importers.collect import Collector, name_part
+from core.trajectories.case_set import IMAGES
+from core.trajectories.importers.collect import Collector, image_size, name_part
 
 NAMES: dict[str, CameraName] = {
     "CAM_FRONT_LEFT": "front_left",
@@ -21,7 +22,6 @@ NAMES: dict[str, CameraName] = {
 }
 NATIVE = (1600, 900)
 """Pixels for which the intrinsics of nuScenes hold."""
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
 MOST = 1e6
 """No number of a calibration is larger."""
 BACK_S = 1.05
@@ -123,7 +123,7 @@ def cameras_of(
         if file is None or not isinstance(entry, Mapping):
             absent.append(key)
             continue
-        size = _size(file)
+        size = image_size(file)
         if size is None:
             absent.append(f"{key} (cannot be read as an image)")
             continue
@@ -148,21 +148,10 @@ def _image(entry: Any, key: str, folder: Path, only_sample: bool) -> Path | None
         parts = [p for p in PurePosixPath(path.replace("\\", "/")).parts if p not in ("/", "..", ".")]
         tried = [folder.joinpath(*parts[-n:]) for n in (3, 2, 1) if len(parts) >= n]
     if only_sample:
-        tried += [folder / f"{key}{s}" for s in SUFFIXES]
+        tried += [folder / f"{key}{s}" for s in IMAGES]
     try:
-        return next((p for p in tried if p.suffix.lower() in SUFFIXES and p.is_file()), None)
+        return next((p for p in tried if p.suffix.lower() in IMAGES and p.is_file()), None)
     except OSError:
-        return None
-
-
-def _size(file: Path) -> tuple[int, int] | None:
-    """Width and height of an image, None if it is none."""
-    from PIL import Image
-
-    try:
-        with Image.open(file) as image:
-            return image.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
 
 
@@ -182,7 +171,7 @@ def _earlier(sample: Mapping[str, Any], samples: Mapping[str, Any], key: str, fo
             break
         cams = before.get("cams")
         file = _image(cams.get(key), key, folder, False) if isinstance(cams, Mapping) else None
-        if file is None or _size(file) is None:
+        if file is None or image_size(file) is None:
             break
         frames.insert(0, _frame(round(seconds, 3), file, token, name, out))
         at = before

@@ -10,8 +10,9 @@ from core.errors import InputError
 from core.trajectories.case import Case, Trajectory
 from core.trajectories.case_set import CASES
 from core.trajectories.document import read_cases
-from core.trajectories.importers.collect import Collector, same_length
-from core.trajectories.report import Imported
+from core.trajectories.importers.clean import fitted
+from core.trajectories.importers.collect import Collector, image_file
+from core.trajectories.report import Imported, several
 from core.trajectories.resample import resample
 
 
@@ -68,7 +69,12 @@ def with_cases(out: Collector, cases: Path, predictions: Sequence[Prediction]) -
     unused = len(scenes.keys() - {p.scene for p in predictions})
     if unused:
         out.remarks.append(f"{unused:,} of {len(scenes):,} scenes have no prediction")
-    out.images.update((f.path, file.parent / f.path) for c in scenes.values() for k in c.cameras for f in k.frames)
+    root = file.parent.resolve()
+    images = {path: image_file(root, path) for path in {f.path for c in scenes.values() for k in c.cameras for f in k.frames}}
+    out.images.update((path, found) for path, found in images.items() if found)
+    absent = sum(found is None for found in images.values())
+    if absent:
+        out.remarks.append(several(absent, "image that the cases name is", "images that the cases name are") + " not there")
     return out.result()
 
 
@@ -80,9 +86,8 @@ def _pair(out: Collector, case: Case, p: Prediction) -> None:
     if not len(trajectory):
         out.reject(p.place, p.scene, f"the prediction is shorter than one step of the case ({case.dt_s:g} s)")
         return
-    expert, planner, notes = same_length(case.expert, trajectory)
-    paired = replace(
-        case, case_id=case_id(case.scene_id, p.planner), planner_id=p.planner, expert=expert, planner=planner, flags=(), metrics={}
+    paired, notes = fitted(
+        replace(case, case_id=case_id(case.scene_id, p.planner), planner_id=p.planner, planner=trajectory, flags=(), metrics={})
     )
     out.take(paired, p.place, (*p.notes, *notes), resampled)
 

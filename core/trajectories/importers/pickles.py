@@ -26,6 +26,8 @@ LARGEST_FILE = 256 * 2**20
 MOST_STEPS = 20_000_000
 MOST_VALUES = 4_000_000
 """Values on the stack or in the memo at once."""
+MOST_BITS = 512
+"""Of a whole number; much longer ones are no floats any more, and cannot even be printed."""
 
 TRAJECTORY = ("navsim.common.dataclasses", "Trajectory")
 SAMPLING = ("nuplan.planning.simulation.trajectory.trajectory_sampling", "TrajectorySampling")
@@ -176,6 +178,8 @@ class _Machine:
     def _step(self, op: str, argument: Any, at: int) -> None:
         stack = self.stack
         if op in _LITERALS:
+            if type(argument) is int and argument.bit_length() > MOST_BITS:
+                raise RefusedError(f"it has a whole number of {argument.bit_length():,} bits; at most {MOST_BITS} are read (byte {at:,})")
             stack.append(argument)
         elif op in _CONSTANTS:
             stack.append(_CONSTANTS[op])
@@ -271,7 +275,7 @@ def _called(function: Any, arguments: Any, at: int) -> Any:
     if role == "scalar" and len(args) == 2 and isinstance(args[0], NumberType) and isinstance(args[1], bytes):
         return _array(args[0], (1,), args[1], "C").item()
     if role == "buffer" and len(args) == 4 and isinstance(args[0], bytes | bytearray) and isinstance(args[1], NumberType):
-        return Array(_array(args[1], args[2], bytes(args[0]), args[3]))
+        return Array(_array(args[1], args[2], args[0], args[3]))
     what = f"{function.module}.{function.name}" if isinstance(function, Name) else type(function).__name__
     raise RefusedError(f'it calls "{what}" in a way that makes no array (byte {at:,})')
 
@@ -293,7 +297,7 @@ def _fill(target: Any, state: Any, at: int) -> None:
         raise RefusedError(f"it fills a value a second time or in an unknown way (byte {at:,})")
 
 
-def _array(kind: NumberType, shape: Any, raw: bytes, order: Any) -> npt.NDArray[Any]:
+def _array(kind: NumberType, shape: Any, raw: bytes | bytearray, order: Any) -> npt.NDArray[Any]:
     """The array, where kind, shape and length agree; its memory is that of the bytes that the file really has."""
     sound = type(shape) is tuple and len(shape) <= 4 and all(type(n) is int and 0 <= n <= LARGEST_FILE for n in shape)
     size = int(kind.code[1:])
@@ -301,4 +305,5 @@ def _array(kind: NumberType, shape: Any, raw: bytes, order: Any) -> npt.NDArray[
         raise RefusedError(f"an array says that it has the shape {str(shape)[:60]} of {kind.code}, but brings {len(raw):,} bytes")
     order_of_bytes = "<" if kind.order == "=" else kind.order
     flat = np.frombuffer(raw, dtype=np.dtype(f"{order_of_bytes}{kind.code}"))
-    return flat.reshape(shape, order=order).copy()
+    flat.flags.writeable = False
+    return flat.reshape(shape, order=order)  # never a copy: a file can ask for the same array a million times

@@ -16,7 +16,7 @@ from core.trajectories.case import Floats
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 MOST_FIELDS = 2_000_000
-"""Fields of one message beyond which it is not read: a file of two-byte fields must not fill the memory."""
+"""Fields of a message and of all messages in it beyond which it is not read: two-byte fields must not fill the memory."""
 
 Kind = Literal["<f4", "<f8"]
 
@@ -25,7 +25,7 @@ class WireError(ValueError):
     """The bytes are no message; the text names the byte."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """One occurrence of a field.
 
@@ -46,15 +46,17 @@ class Message:
     Args:
         data: The bytes.
         offset: Where they begin in what was read first; for errors and for finding large fields again.
+        left: How many fields may still be read; shared with the messages inside.
 
     Raises:
         WireError: The bytes end inside a field or are coded in an unknown way.
     """
 
-    def __init__(self, data: bytes | memoryview, offset: int = 0) -> None:
+    def __init__(self, data: bytes | memoryview, offset: int = 0, left: list[int] | None = None) -> None:
         self._fields: defaultdict[int, list[Field]] = defaultdict(list)
+        self._left = [MOST_FIELDS] if left is None else left
         view = memoryview(data)
-        at = count = 0
+        at = 0
         while at < len(view):
             begin = at
             tag, at = _varint(view, at, offset)
@@ -74,8 +76,8 @@ class Message:
                 at += length
             else:
                 raise WireError(f"field {number} at byte {offset + begin:,} has the wire type {wire_type}, which is not used any more")
-            count += 1
-            if count > MOST_FIELDS:
+            self._left[0] -= 1
+            if self._left[0] < 0:
                 raise WireError(f"more than {MOST_FIELDS:,} fields in the message at byte {offset:,}")
 
     def __contains__(self, number: int) -> bool:
@@ -83,14 +85,14 @@ class Message:
 
     def messages(self, number: int) -> list[Message]:
         """Every message of a repeated field."""
-        return [Message(data, offset) for data, offset in self.blobs(number)]
+        return [Message(data, offset, self._left) for data, offset in self.blobs(number)]
 
     def message(self, number: int) -> Message:
         """The message of a field; empty if it is not there. Several are merged, as the format wants."""
         found = self.blobs(number)
         if len(found) == 1:
-            return Message(*found[0])
-        return Message(b"".join(bytes(data) for data, _ in found), found[0][1] if found else 0)
+            return Message(*found[0], self._left)
+        return Message(b"".join(bytes(data) for data, _ in found), found[0][1] if found else 0, self._left)
 
     def blobs(self, number: int) -> list[tuple[memoryview, int]]:
         """Bytes of every occurrence of a field with the offset where they begin."""

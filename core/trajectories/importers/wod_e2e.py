@@ -29,6 +29,7 @@ from core.trajectories.report import FileSlice, Imported
 LICENCE = "Waymo Open Dataset License Agreement for Non-Commercial Use"
 HISTORY_S = (-1.0, -0.75, -0.5, -0.25)
 """Times of the images before t = 0; the nearest one of the data set's 10 Hz is taken."""
+YES, NO = {"true", "1", "yes"}, {"false", "0", "no", ""}
 NEAR_S = 0.08
 FRAME_STEP_S = 0.1
 """Time between two numbers of a drive, where no time stamps tell it."""
@@ -87,7 +88,7 @@ def read(
     found = _frames(files, out)
     side = PlannerSide.of(() if predicted and planners is None else planners, planner_file, planner_axes)
     most = int(number_option("limit", limit, 0, 1e9))
-    chosen, reasons = _chosen(found, predicted, str(only_rated).lower() in ("true", "1", "yes"), most)
+    chosen, reasons = _chosen(found, predicted, _yes("only_rated", only_rated), most)
     out.remarks.extend(f"{n:,} frames are no case: {why}" for why, n in reasons.items())
     drives: defaultdict[str, list[_Found]] = defaultdict(list)
     for f in found:
@@ -100,6 +101,13 @@ def read(
     if any(f.frame.images for f in chosen):
         out.remarks.append("The cameras SIDE_LEFT and SIDE_RIGHT have no place among the six that are shown; their images were left out.")
     return out.result()
+
+
+def _yes(name: str, value: bool | str) -> bool:
+    text = str(value).lower()
+    if text not in YES | NO:
+        raise InputError(f'The option {name} is "{value}"; allowed: yes or no.')
+    return text in YES
 
 
 def _frames(files: Sequence[Path], out: Collector) -> list[_Found]:
@@ -202,8 +210,6 @@ def _ego(frame: WodFrame) -> tuple[Ego | None, tuple[str, ...]]:
     """The vehicle at t = 0, with what was made up for it."""
     past = frame.past
     notes: tuple[str, ...] = ()
-    if len(past.points) and np.hypot(*past.points[-1]) > 0.05:
-        notes = (f"its past ends {np.hypot(*past.points[-1]):.2f} m from the origin, where the vehicle is at t = 0",)
     if past.velocity is not None and np.isfinite(past.velocity[-1]).all():
         speed = float(np.hypot(*past.velocity[-1]))
     elif len(past.points) > 1:
@@ -284,7 +290,7 @@ def _seconds(other: _Found, f: _Found) -> float | None:
     if a.timestamp_us and b.timestamp_us:
         return (a.timestamp_us - b.timestamp_us) / 1e6
     numbers = [x.name.rsplit("-", 1)[-1] for x in (a, b)]
-    return (int(numbers[0]) - int(numbers[1])) * FRAME_STEP_S if all(n.isdecimal() for n in numbers) else None
+    return (int(numbers[0]) - int(numbers[1])) * FRAME_STEP_S if all(n.isdecimal() and len(n) < 12 for n in numbers) else None
 
 
 def _say_missing(out: Collector, found: Sequence[_Found], predicted: Submission) -> None:

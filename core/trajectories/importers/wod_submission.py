@@ -8,7 +8,9 @@ first at 0.25 s. A submission is one file, a folder of shards, or a .tar.gz of s
 from __future__ import annotations
 
 import gzip
+import io
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,14 +121,14 @@ def _shards(path: Path) -> Iterator[tuple[str, bytes]]:
                 yield path.name, _at_most(unpacked.read(LARGEST_FILE + 1), path.name)
         else:
             yield path.name, path.read_bytes()
-    except (OSError, EOFError, tarfile.TarError) as e:
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as e:
         raise InputError(f'"{path}" cannot be read: {e}.') from e
 
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
     """Files of an archive, read in memory: nothing is unpacked to the disk."""
     left = LARGEST_FILE
-    with tarfile.open(path) as archive:
+    with _unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             hidden = member.name.rsplit("/", 1)[-1].startswith(".")  # macOS adds such files to archives
             content = archive.extractfile(member) if member.isfile() and not hidden else None
@@ -135,6 +137,30 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
             data = _at_most(content.read(left + 1), f"{path.name}: {member.name}", left)
             left -= len(data)
             yield f"{path.name}: {member.name}", data
+
+
+class _Limited(io.RawIOBase):
+    """A stream that ends with an error after so many bytes: heads of an archive are read whole, however long they say they are."""
+
+    def __init__(self, file: gzip.GzipFile | io.BufferedReader, name: str) -> None:
+        self._file, self._name, self._left = file, name, LARGEST_FILE + LARGEST_FILE // 8  # heads and padding beside the files
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(min(size, self._left + 1) if size >= 0 else self._left + 1)
+        self._left -= len(data)
+        if self._left < 0:
+            raise InputError(f'"{self._name}" unpacks to more than {LARGEST_FILE:,} bytes.')
+        return data
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _unpacked(path: Path) -> _Limited:
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return _Limited(gzip.open(path) if packed else path.open("rb"), path.name)
 
 
 def _at_most(data: bytes, name: str, limit: int = LARGEST_FILE) -> bytes:
