@@ -98,10 +98,9 @@ def _speeds(data: Mapping[str, Any], dark: bool, key: str) -> None:
 def legend(dark: bool, rated: bool = False) -> None:
     """Which colour is whose path."""
     colours = path_colours(dark)
-    names = {"expert": "Expert", "planner": "Planner"} | ({"rated": "Best rated reference"} if rated else {})
-    items = [
-        Markup('<div><i class="od-path" style="background:{}"></i><span>{}</span></div>').format(colours[k], v) for k, v in names.items()
-    ]
+    names = {"expert": "Expert, thin", "planner": "Planner, broad"} | ({"rated": "Best rated reference, dotted"} if rated else {})
+    one = Markup('<div><i class="od-path {}" style="color:{}"></i><span>{}</span></div>')
+    items = [one.format(k, colours[k], v) for k, v in names.items()]
     shell.html(Markup('<div class="od-legend">{}</div>').format(Markup("").join(items)))
 
 

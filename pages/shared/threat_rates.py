@@ -29,7 +29,8 @@ def overview(report: NatrReport, numbers: MetricTable) -> None:
     rows = [_line(p, numbers) for p in sorted(planners, key=lambda p: -(p.overall.natr or 0.0))]
     categories = [r.set.label for r in planners[0].level("supercategory")]
     metrics = [m.label for m in numbers.metrics if m.key in BESIDE]
-    columns: list[Text] = ["Planner", "NATR", "Bounds", "n", "No verdict", *categories, *metrics]
+    wrapped = (Markup('<span class="od-wrap">{}</span>').format(c) for c in [*categories, *metrics])
+    columns: list[Text] = ["Planner", "NATR", "Bounds", "n", "No verdict", *wrapped]
     shell.html(table(columns, rows, right=range(1, len(columns))))
     shell.note(
         "NATR: 95 % bootstrap over scenes in small type; bounds: scenes without a verdict counted as threats, and as none. "
@@ -61,7 +62,7 @@ def _metric(numbers: MetricTable, key: str, name: str) -> Text:
 
 
 def _small(value: Text, basis: Text) -> Markup:
-    return Markup('{} <small class="od-quiet">{}</small>').format(value, basis)
+    return Markup('{}<small class="od-quiet od-under">{}</small>').format(value, basis)
 
 
 def differences(report: NatrReport) -> None:
