@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.operators import labelling
 from core.storage import SavedCaseSet
 from pages.shared import case_sets, label_loop, label_start, shell, state
 from pages.shared.annotator import files
@@ -63,7 +64,8 @@ with shell.errors_as_card(NAME, "Nothing can be labelled now.", "Labels that wer
     task = label_start.task(state.store(), now, person)
     desk = label_loop.desk_of(state.store(), task.cases, person, task.round)
     plain = st.query_params.get(PLAIN) == "1"
-    label_loop.show(desk, task.cases, partial(label_start.feedback, state.store(), task, person), plain)
+    before = labelling.calibration(state.store(), task.cases.id, person.id) if task.round == "calibration" else None
+    label_loop.show(desk, task.cases, before, partial(label_start.feedback, state.store(), task, person), plain)
     with st.popover("Keys do not work?", type="tertiary"):
         shell.note(
             "Keys act on the case that is on the screen, once it has been there for a fifth of a second; not while a field has the focus, "

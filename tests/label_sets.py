@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -123,11 +123,21 @@ class Labelled:
         return [(int(e.new.case_id.split("-")[1]), e.new.label) for e in events if e.new.kind == "label"]
 
 
-def labelled(home: Path, cases: list[Case], images: dict[str, bytes], name: str = "Flat cases") -> Labelled:
-    """Put cases into the workspace of a server; no training and no calibration come before them."""
+def with_rounds(home: Path, name: str) -> Labelled:
+    """Two cases for training, four for calibration and six to label; gold is Y for even numbers."""
+    images: dict[str, bytes] = {}
+    cases = [make_case(i, images, ("front",)) for i in range(12)]
+    roles = ["training"] * 2 + ["calibration"] * 4 + ["labelling"] * 6
+    gold = [{"label": "N" if i % 2 else "Y", "threats": [], "why": f"Reason {i}."} for i in range(12)]
+    made = [replace(c, source={"role": r, "gold": g}) for c, r, g in zip(cases, roles, gold, strict=True)]
+    return labelled(home, made, images, name, rounds=True)
+
+
+def labelled(home: Path, cases: list[Case], images: dict[str, bytes], name: str = "Flat cases", rounds: bool = False) -> Labelled:
+    """Put cases into the workspace of a server; training and calibration come before them only where asked for."""
     store = open_store(Settings.from_environment({"ODDYSSEY_HOME": str(home)}))
     saved = operators.keep_cases(store, Imported(cases, dict(images)), name=name).saved
-    store.preferences.set(f"labels:{saved.id}:rounds", False)
+    store.preferences.set(f"labels:{saved.id}:rounds", rounds)
     return Labelled(store, saved)
 
 

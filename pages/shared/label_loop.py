@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import streamlit as st
 
 from core.labels.guidance import Guidance
+from core.labels.rounds import Calibration
 from core.operators import labelling
 from core.storage import SavedCaseSet, Store
 from core.storage.label_events import Annotator, Event, Label, Round
@@ -31,12 +33,13 @@ def desk_of(store: Store, cases: SavedCaseSet, person: Annotator, round: Round) 
 
 
 @st.fragment
-def show(desk: Desk, cases: SavedCaseSet, below: Callable[[], None], plain: bool = False) -> None:
+def show(desk: Desk, cases: SavedCaseSet, before: Calibration | None, below: Callable[[], None], plain: bool = False) -> None:
     """The case at hand; every press comes back to this part of the page alone.
 
     Args:
         desk: Who labels what.
         cases: The set whose cases are shown.
+        before: How the person stood in calibration when the page was drawn; None in other rounds.
         below: Draws what stands below the case.
         plain: Without the component.
     """
@@ -47,18 +50,31 @@ def show(desk: Desk, cases: SavedCaseSet, below: Callable[[], None], plain: bool
         st.session_state[told_key] = label_outbox.receive(desk, component.outbox_of(key))
 
     window = labelling.window(desk.store, desk.set_id, desk.annotator_id, round=desk.round, n=AHEAD)
-    if desk.round != "labelling" and window.done == window.total:
-        st.rerun()  # the page says what came of the round
+    if over := ended(desk, before, window):
+        window = replace(window, items=())  # those of another attempt wait until the page has said how this one went
     if plain:
+        if over:
+            st.rerun()
         label_plain.show(desk, cases, NAMES[desk.round])
     else:
         told: Told = st.session_state.get(told_key, Told())
         down = {"serial": _serial(key), **data_down(desk, case_sets.opened(cases), window, told)}
-        if component.annotate(down, key, receive):
+        asked = component.annotate(down, key, receive)
+        if asked.over and over:  # the browser knows that everything is stored
+            st.rerun()
+        if asked.guidance:
             label_guidance.dialog()
     if window.total and window.done == window.total and any(e.path == REVIEW for e in ENTRIES):
         st.page_link(REVIEW, label="Go to Review", icon=":material/rate_review:")
     below()
+
+
+def ended(desk: Desk, before: Calibration | None, window: labelling.Window) -> bool:
+    """Whether a round before labelling came to its end, so that the page has something to say about it."""
+    if before is None:
+        return desk.round == "training" and window.done == window.total
+    now = labelling.calibration(desk.store, desk.set_id, desk.annotator_id)
+    return now.state != "open" and (now.attempt, now.state) != (before.attempt, before.state)
 
 
 def _serial(key: str) -> list[Any]:

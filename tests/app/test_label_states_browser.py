@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import start_server, stop_server
 from tests.label_pages import SHOWN, gone, ignored, label, on_screen, press, progress, saved, start, wait_for_case
-from tests.label_sets import flat_cases
+from tests.label_sets import flat_cases, with_rounds
 
 pytestmark = pytest.mark.browser
 
@@ -299,3 +299,40 @@ def test_a_deep_link_by_name_leads_to_the_case(work, tab):
     saved(page)
     assert len(work.labels(work.who)) == 1
     assert "secret" not in page.content()
+
+
+def test_training_and_calibration_end_with_what_came_of_them(place, tab):
+    made = with_rounds(place.home, f"Rounds {uuid4().hex[:8]}")
+    who = made.person(f"Eve {uuid4().hex[:8]}")
+    tab.open(made.address(place.url, who))
+    page = tab.page
+    answer = lambda: "n" if on_screen(page) % 2 else "y"  # noqa: E731
+    page.get_by_role("button", name="Start training").click()
+    page.wait_for_selector(SHOWN)
+    for _ in range(2):
+        wait_for_case(page)
+        press_any(page, answer())
+    page.get_by_role("heading", name="You gave the known answer in 2 of 2 training cases.").wait_for()
+    page.get_by_role("button", name="Go on to calibration").click()
+    page.get_by_role("button", name="Start calibration").click()
+    page.wait_for_selector(SHOWN)
+    for _ in range(4):
+        wait_for_case(page)
+        press_any(page, answer())
+    page.get_by_role("heading", name=re.compile("Passed: kappa 1.00")).wait_for()
+    assert page.evaluate("() => Object.keys(localStorage).filter(k => k.startsWith('oddyssey.label'))") == []
+    page.get_by_role("button", name="Start labelling").click()
+    page.wait_for_selector(SHOWN)
+    press(page, "n")
+    saved(page)
+    slots = [e.new.slot for e in made.store.labels.events(made.cases.id, who.id)]
+    assert slots == ["training:1"] * 2 + ["calibration:1"] * 4 + ["main"]
+    tab.check()
+    made.store.close()
+
+
+def press_any(page, key):
+    """Press a key, also for the last case of a round, after which the component goes."""
+    handle, before = label(page).element_handle(), label(page).get_attribute("data-case")
+    page.keyboard.press(key)
+    page.wait_for_function("([label, before]) => !label.isConnected || label.dataset.case !== before", arg=[handle, before])

@@ -7,6 +7,7 @@ it holds every event that is not known to be stored, and it is sent again until 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,21 @@ WEB = Path(__file__).with_name("web")
 PACKAGE, ANNOTATOR, FILES = "oddyssey", "annotator", "cases"
 
 
-def annotate(data: Mapping[str, Any], key: str, on_outbox: Callable[[], None]) -> bool:
-    """Show the component; gives whether the guidance was asked for just now.
+@dataclass(frozen=True)
+class Asked:
+    """What the component asks for.
+
+    Attributes:
+        guidance: To open the guidance.
+        over: To end the round: nothing is left, and everything is stored.
+    """
+
+    guidance: bool
+    over: bool
+
+
+def annotate(data: Mapping[str, Any], key: str, on_outbox: Callable[[], None]) -> Asked:
+    """Show the component; gives what it asked for just now.
 
     Args:
         data: What `pages.shared.label_loop.data_down` makes.
@@ -30,8 +44,10 @@ def annotate(data: Mapping[str, Any], key: str, on_outbox: Callable[[], None]) -
         on_outbox: Called when the outbox changed, before anything is drawn.
     """
     publish(ANNOTATOR, WEB)
-    result = _component()(key=key, data=dict(data), on_outbox_change=on_outbox, on_guidance_change=lambda: None)
-    return bool(result.get("guidance"))
+    result = _component()(
+        key=key, data=dict(data), on_outbox_change=on_outbox, on_guidance_change=lambda: None, on_over_change=lambda: None
+    )
+    return Asked(bool(result.get("guidance")), bool(result.get("over")))
 
 
 def outbox_of(key: str) -> Mapping[str, Any]:

@@ -68,7 +68,7 @@ export class Above {
     }
     g.append(svg("polygon", { class: "ego", points: all(bev.ego) }));
     if (bev.history && this.show.history) g.append(svg("polyline", { class: "track history", points: all(bev.history) }));
-    for (const who of ["rated", "planner", "expert"]) if (bev[who] && this.show[who]) this.track(g, texts, bev[who], who, { X, Y, all });
+    for (const who of ["expert", "rated", "planner"]) if (bev[who] && this.show[who]) this.track(g, texts, bev[who], who, { X, Y, all });
     const title = "Scene from above. " + this.view.question.replace(/ Is that.*$/, "");
     const image = svg("svg", { viewBox: `0 0 ${this.width} ${TOP + frame.height + BOTTOM}`, width: this.width, height: TOP + frame.height + BOTTOM, role: "img", "aria-label": title });
     image.append(svg("clipPath", { id: clip }, svg("rect", frame)), g, texts);
@@ -87,17 +87,14 @@ export class Above {
     }
     const half = (frame.width / 2 / across) * 1.2 + Math.max(Math.abs(y0), Math.abs(y1));
     const fine = across * step > 120 ? step / 5 : across * step > 60 ? step / 2 : step;
-    let last = -1e9;
+    const named = [1, 2, 4, 8].map((k) => k * fine).find((d) => d * across > 72) ?? 16 * fine;
     for (let k = Math.floor(half / fine); k >= -Math.floor(half / fine); k--) {
       const y = k * fine, at = X(y);
       if (at < frame.x - 0.5 || at > frame.x + frame.width + 0.5) continue;
       g.append(svg("line", { class: "grid", x1: at, x2: at, y1: frame.y, y2: frame.y + frame.height }));
       const text = y === 0 ? "0" : `${Math.abs(y)} m ${y > 0 ? "left" : "right"}`;
-      const room = text.length * 6;
-      if (at - room / 2 > last + 6 && at + room / 2 < frame.x + frame.width + 8) {
-        texts.append(svg("text", { class: "tick", x: at, y: frame.y + frame.height + 15, "text-anchor": "middle" }, text));
-        last = at + room / 2;
-      }
+      if (Math.abs(y % named) > 1e-6 || at + text.length * 3 > frame.x + frame.width + 8) continue;
+      texts.append(svg("text", { class: "tick", x: at, y: frame.y + frame.height + 15, "text-anchor": "middle" }, text));
     }
   }
 
@@ -107,7 +104,7 @@ export class Above {
     for (const q of track.points) q ? pieces.at(-1).push(q) : pieces.push([]);
     for (const piece of pieces) if (piece.length > 1) g.append(svg("polyline", { class: `track ${who}`, points: all(piece) }));
     let shown = null;
-    for (const [t, x, y] of track.seconds) {
+    for (const [t, x, y] of who === "rated" ? [] : track.seconds) {
       const [u, v] = [X(y), Y(x)];
       const mark = who === "expert" ? svg("circle", { cx: u, cy: v, r: 4 }) : svg("rect", { x: u - 3.6, y: v - 3.6, width: 7.2, height: 7.2 });
       mark.setAttribute("class", `mark ${who}`);

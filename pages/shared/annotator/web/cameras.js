@@ -89,7 +89,7 @@ export class Cameras {
   }
 
   buildLegend(view) {
-    const there = ORDER.filter((w) => w in this.show && (view.cameras.some((c) => c.ribbons[w]?.length) || view.bev[w])).reverse();
+    const there = ["expert", "planner", "rated", "history"].filter((w) => view.bev[w] || view.cameras.some((c) => c.ribbons[w]?.length));
     const keys = { expert: "1", planner: "2" };
     this.legend.replaceChildren(
       ...there.map((who) =>

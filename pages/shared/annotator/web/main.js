@@ -160,6 +160,7 @@ class Page {
       this.finish.hidden = !n;
       this.finish.textContent = this.data.after;
       this.tell(this.head.textContent);
+      if (this.data.round !== "labelling") this.component.setTriggerValue("over", Date.now());
     } else {
       say(this.head, "The next cases are on their way.");
       say(this.prov, "Every key that was taken is kept.");

@@ -3,11 +3,11 @@
 export const STYLES = {
   expert: { name: "Expert", letter: "E", colour: "#22D3EE", edge: "#04323B", dash: [], side: 0 },
   planner: { name: "Planner", letter: "P", colour: "#FF4D42", edge: "#4A0B07", dash: [3.2, 1.6], side: 1 },
-  rated: { name: "Rated 10", letter: "R", colour: "#4ADE80", edge: "#06371A", dash: [0.6, 1.5], side: 1 },
+  rated: { name: "Best rated", letter: "R", colour: "#4ADE80", edge: "#06371A", dash: [0.6, 1.5], side: 1 },
   history: { name: "Past path", letter: "", colour: "#D5DBE1", edge: "#30363C", dash: [1.2, 1.2], side: 0 },
 };
-/** Drawn one over the other in this order. */
-export const ORDER = ["history", "rated", "planner", "expert"];
+/** Drawn one over the other in this order: dashes over a solid line, so that paths that coincide are both seen. */
+export const ORDER = ["history", "expert", "rated", "planner"];
 
 /**
  * Draw all that is shown into one camera.
@@ -31,7 +31,7 @@ function fill(g, strip, style, strength) {
   for (let k = 1; k < strip.length; k++) {
     const [a, b] = [strip[k - 1], strip[k]];
     if (!a || !b) continue;
-    g.globalAlpha = (b.hidden ? 0.14 : 0.4) * strength;
+    g.globalAlpha = (b.hidden ? 0.14 : style === STYLES.rated ? 0.2 : 0.4) * strength;
     g.beginPath();
     g.moveTo(...a.l);
     g.lineTo(...b.l);
@@ -52,7 +52,7 @@ function edges(g, strip, style, strength) {
     const { hidden } = run[0];
     for (const side of ["l", "r"])
       for (const under of [true, false]) {
-        g.setLineDash(hidden ? [line * 1.2, line * 2.6] : under ? [] : style.dash.map((d) => d * line * 1.6));
+        g.setLineDash(hidden ? [line * 1.2, line * 2.6] : style.dash.map((d) => d * line * 1.6)); // what lies below shows in the gaps
         g.lineWidth = under ? line * 2.1 : line;
         g.strokeStyle = under ? style.edge : style.colour;
         g.globalAlpha = (under ? (hidden ? 0.25 : 0.7) : hidden ? 0.8 : 1) * strength;

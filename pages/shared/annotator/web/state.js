@@ -2,7 +2,7 @@
 
 import { el, say, svg } from "./dom.js";
 
-const LEFT = 26, RIGHT = 62, TOP = 8, BOTTOM = 20, HEIGHT = 100;
+const LEFT = 26, RIGHT = 68, TOP = 8, BOTTOM = 20, HEIGHT = 100;
 
 export class State {
   constructor() {
@@ -37,7 +37,7 @@ export class State {
     }
     for (let t = 0; t <= end + 1e-6; t++) image.append(svg("text", { class: "tick", x: X(t), y: HEIGHT - 5, "text-anchor": "middle" }, `${t} s`));
     const ends = [];
-    for (const [who, name] of [["rated", "Rated"], ["planner", "Planner"], ["expert", "Expert"]]) {
+    for (const [who, name] of [["expert", "Expert"], ["rated", "Best rated"], ["planner", "Planner"]]) {
       const values = speed[who];
       if (!values || !this.show[who]) continue;
       let piece = [], last = null;
@@ -70,7 +70,7 @@ export class State {
     const half = Math.ceil(n / 2);
     const wide = (name, a, b) => el("tr", {}, el("th", { scope: "row" }, name), el("td", { colspan: half }, a), el("td", { colspan: Math.max(1, n - half) }, b));
     const e = table.end;
-    const ahead = e ? `${signed(e.ahead_m)} m ahead` : "not known";
+    const ahead = e ? `${Math.abs(e.ahead_m).toFixed(1)} m ${e.ahead_m < 0 ? "behind" : "ahead"}` : "not known";
     const side = e ? (Math.abs(e.left_m) < 0.05 ? "0.0 m aside" : `${Math.abs(e.left_m).toFixed(1)} m ${e.left_m > 0 ? "left" : "right"}`) : "";
     const stop = (who) => (table.stops[who] === "yes" && table.stop_at[who] !== null ? `yes, at ${table.stop_at[who].toFixed(1)} s` : table.stops[who]);
     const after = e ? `Planner after ${e.t.toFixed(e.t % 1 ? 2 : 0)} s` : "Planner at the end";
@@ -85,8 +85,6 @@ export class State {
     this.resized.disconnect();
   }
 }
-
-const signed = (v) => `${v >= 0 ? "+" : "−"}${Math.abs(v).toFixed(1)}`;
 
 function niceTop(v) {
   for (const t of [2, 4, 6, 8, 10, 12, 16, 20, 24, 30, 40, 50, 60]) if (v <= t) return t;
