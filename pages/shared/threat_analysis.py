@@ -13,7 +13,7 @@ from core.threats import SCALES
 from core.trajectories.measure import MetricTable
 from pages.shared import charts, shell, threat_tails
 from pages.shared.markup import table
-from pages.shared.threat_text import percent, planner
+from pages.shared.threat_text import beside_chance, percent, planner
 
 BINS = (3, 5, 10)
 
@@ -84,9 +84,8 @@ def _pairs(result: threats.ThreatOverlap) -> None:
     for i, row in enumerate(result.matrix.pairs):
         for j, o in enumerate(row[i + 1 :], i + 1):
             sizes = [f"{o.first:,}", f"{o.second:,}", f"{o.shared:,}"]
-            figures = [(o.expected, ".1f"), (o.lift, ".2f"), (o.jaccard, ".2f"), (o.kappa, ".2f"), (o.p, ".3f")]
             both = f"{planner(names[i])} and {planner(names[j])}"
-            rows.append([both, *sizes, *("–" if x is None else format(x, f) for x, f in figures)])
+            rows.append([both, *sizes, *beside_chance(o)])
     columns = ["Planners", "First", "Second", "Shared", "By chance", "Lift", "Jaccard", "Kappa", "p"]
     shell.section("Corrected for chance", f"n = {result.matrix.n:,} scenes; p: as many shared or more by chance (hypergeometric)")
     shell.html(table(columns, rows, right=range(1, 9)))

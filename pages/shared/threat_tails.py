@@ -16,10 +16,12 @@ from core.threats import Sweep
 from core.trajectories.measure import MetricTable
 from pages.shared import charts, shell
 from pages.shared.markup import table
-from pages.shared.threat_text import planner
+from pages.shared.threat_text import beside_chance, planner
 
 METRICS = ("ade_5s_expert", "fde_5s_expert", "rfs")
 TAILS = (10, 30, 50)
+COLUMNS = (3, 10, 30, 50, 70, 90)
+"""Thresholds of the heat map, which fits narrow windows; the download has all."""
 
 
 def curves(found: SetVerdicts, numbers: MetricTable) -> list[Sweep]:
@@ -53,7 +55,8 @@ def heat(sweeps: Sequence[Sweep], measure: Measure) -> None:
         return
     with st.expander("Worst scenes, threshold by threshold"):
         shell.section(MEASURES[measure][0], f"{MEASURES[measure][1]}; columns: the worst x % of the scenes")
-        st.altair_chart(sweep_map(sweeps, measure, shell.dark(), cell=44), width="content", key="sweep_map")
+        some = [replace(s, points=tuple(p for p in s.points if p.percent in COLUMNS)) for s in sweeps]
+        st.altair_chart(sweep_map(some, measure, shell.dark(), cell=44), width="content", key="sweep_map")
         csv = sweep_frame(sweeps).to_csv(index=False)
         st.download_button("Download CSV", csv, "worst_scenes.csv", "text/csv", key="sweep_csv", on_click="ignore")
 
@@ -73,10 +76,21 @@ def hard(found: SetVerdicts, numbers: MetricTable) -> None:
     charts.wide(pattern_map(rows, (*STATUS_CATEGORIES[:2], *TAIL_CATEGORIES), shell.dark()), "hard_pattern")
     figures = [
         [h.metric.label, f"{h.overlap.n:,}", f"{h.overlap.first:,}", f"{h.overlap.second:,}", f"{h.overlap.shared:,}",
-         *("–" if x is None else format(x, f) for x, f in [(h.overlap.expected, ".1f"), (h.overlap.lift, ".2f"),
-                                                           (h.overlap.kappa, ".2f"), (h.overlap.p, ".3f")]),
-         f"{h.unknown:,}", f"{h.open:,}"]
+         *beside_chance(h.overlap), f"{h.unknown:,}", f"{h.open:,}"]
         for h in every
     ]  # fmt: skip
-    columns = ["Metric", "n", f"Worst {percent} %", "Threats", "Both", "By chance", "Lift", "Kappa", "p", "Without it", "No verdict"]
-    shell.html(table(columns, figures, right=range(1, 11)))
+    columns = [
+        "Metric",
+        "n",
+        f"Worst {percent} %",
+        "Threats",
+        "Both",
+        "By chance",
+        "Lift",
+        "Jaccard",
+        "Kappa",
+        "p",
+        "Without it",
+        "No verdict",
+    ]
+    shell.html(table(columns, figures, right=range(1, 12)))

@@ -94,10 +94,10 @@ def test_metrics_and_verdicts_of_a_planner_stand_side_by_side(store, set_id):
     assert not app.exception
     # All six scenes of b have a verdict and the metric, one a threat: s4, the last but one by distance; RFS is known of none.
     said = text(app)
-    assert "ADE@5 s (expert) 6 3 1 1 0.5 2.00 0.33 0.500 0 0" in said
+    assert "ADE@5 s (expert) 6 3 1 1 0.5 2.00 0.33 0.33 0.500 0 0" in said
     assert "RFS 6" not in said
     app.segmented_control(key="hard_tail").set_value(10).run()
-    assert "ADE@5 s (expert) 6 1 1 0 0.2 0.00 -0.20 1.000 0 0" in text(app)
+    assert "ADE@5 s (expert) 6 1 1 0 0.2 0.00 0.00 -0.20 1.000 0 0" in text(app)
 
 
 def test_one_planner_is_told_without_a_comparison(store):
@@ -127,3 +127,12 @@ def test_a_file_of_verdicts_is_counted_alike(store, set_id):
     app.file_uploader(key="verdict_file").upload("bad.jsonl", b'{"case_id": "s0-a"}', "application/json").run()
     assert not app.exception
     assert "problems in the verdicts" in text(app)
+
+
+def test_a_small_probability_is_not_told_as_none():
+    from core.threats import overlap_of_counts
+    from pages.shared.threat_text import beside_chance
+
+    assert beside_chance(overlap_of_counts(151, 16, 16, 9)) == ["1.7", "5.31", "0.39", "0.51", "< 0.001"]
+    assert beside_chance(overlap_of_counts(151, 16, 16, 4))[-1] == "0.070"
+    assert beside_chance(overlap_of_counts(0, 0, 0, 0)) == ["–"] * 5
