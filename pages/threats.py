@@ -60,3 +60,4 @@ elif view == OVERLAP:
     threat_analysis.overlap(found, numbers)
 else:
     threat_rates.overview(report, numbers)
+    threat_source.download(found)

@@ -43,7 +43,7 @@ from core.threats.verdicts import (
     Verdict,
     label_verdicts,
     read_verdicts,
-    verdict_to_json,
+    verdict_lines,
 )
 from core.trajectories.scenes import Common, in_common
 
@@ -93,6 +93,6 @@ __all__ = [
     "tail_size",
     "threat_rate",
     "threshold_sweep",
-    "verdict_to_json",
+    "verdict_lines",
     "worst",
 ]

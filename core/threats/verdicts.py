@@ -81,6 +81,7 @@ class _Row(BaseModel):
     scene_id: str = ""
     planner_id: str = ""
     human_review: _Review | None = None
+    source: str = ""
 
 
 def read_verdicts(text: str, taxonomy: Taxonomy, places: Places | None = None) -> tuple[Verdict, ...]:
@@ -118,7 +119,12 @@ def read_verdicts(text: str, taxonomy: Taxonomy, places: Places | None = None) -
     return tuple(out)
 
 
-def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
+def verdict_lines(verdicts: Iterable[Verdict]) -> str:
+    """A verdict file, as `read_verdicts` takes it."""
+    return "".join(json.dumps(_to_json(v), ensure_ascii=False) + "\n" for v in verdicts)
+
+
+def _to_json(verdict: Verdict) -> dict[str, Any]:
     """One line of a verdict file."""
     return {
         "case_id": verdict.case_id,
@@ -209,7 +215,8 @@ def _verdict(data: Any, row: int, taxonomy: Taxonomy, places: Places | None, pro
     if len(problems) > before:
         return None
     threats = frozenset(taxonomy.by_id[t].id for t in named)
-    return Verdict(doc.case_id, scene or doc.case_id, planner, status, threats, "human review" if review and review.status else "pipeline")
+    source = "human review" if review and review.status else doc.source or "pipeline"
+    return Verdict(doc.case_id, scene or doc.case_id, planner, status, threats, source)
 
 
 def _twice(verdicts: Sequence[Verdict]) -> list[Problem]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
+from core.plots.threat_frames import difference_frame
 from core.plots.threat_rates import natr_intervals, rate_intervals
 from core.threats import NatrReport, PlannerRates, ThreatRate
 from core.trajectories.measure import MetricTable
@@ -79,6 +80,8 @@ def differences(report: NatrReport) -> None:
         rows.append([f"{planner(d.first)} and {planner(d.second)}", points, boot, bounds, f"{d.n:,}", f"{d.left_out:,}", told])
     columns = ["Planners", "Difference", "95 %", "If open scenes go either way", "Shared scenes", "Not shared", ""]
     shell.html(table(columns, rows, right=(1, 2, 3, 4, 5)))
+    csv = difference_frame(report).to_csv(index=False)
+    st.download_button("Download CSV", csv, "natr_differences.csv", "text/csv", key="differences_csv", on_click="ignore")
 
 
 def by_threat(report: NatrReport) -> None:

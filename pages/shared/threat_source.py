@@ -11,7 +11,7 @@ from core.operators import labelling, threats
 from core.operators.threats import SetVerdicts
 from core.storage import SavedCaseSet
 from core.threats import POLICIES, NatrReport, Policy
-from core.threats.verdicts import RULES, Rule
+from core.threats.verdicts import RULES, Rule, verdict_lines
 from pages.shared import shell, state
 
 PEOPLE, FILE = SOURCES = ("Labels of people", "A file of verdicts")
@@ -102,3 +102,9 @@ def told(source: Source) -> None:
         shell.note(f"{RULES[source.rule]} A reviewer's consensus goes before it. {POLICIES[source.policy]}")
     else:
         shell.note(POLICIES[source.policy])
+
+
+def download(found: SetVerdicts) -> None:
+    """The verdicts behind the rates, as the command `natr` and this page read them."""
+    file = verdict_lines(found.verdicts)
+    st.download_button("Download verdicts", file, "verdicts.jsonl", "application/jsonl", key="verdicts_out", on_click="ignore")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,20 @@ def test_the_interval_of_kappa_is_that_over_cases() -> None:
         np.add.at(table, tuple(pairs[rng.integers(0, 60, 60)].T), 1)
         drawn.append(cohen_kappa(table))
     assert (p.kappa.low, p.kappa.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03)
+
+
+@pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn, a second opinion, is not installed")
+@given(st.lists(st.tuples(st.sampled_from("YNU"), st.sampled_from("YNU")), min_size=1, max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_cohen_kappa_is_that_of_scikit_learn(said: list[tuple[str, str]]) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
+    (p,) = rater_agreement(people(a="".join(x for x, _ in said), b="".join(y for _, y in said)), repeats=5).pairs
+    for found, pairs in ((p.kappa_as_class, said), (p.kappa, [s for s in said if "U" not in s])):
+        if found.value is None:
+            assert len({x for s in pairs for x in s}) < 2
+        else:
+            assert found.value == pytest.approx(cohen_kappa_score(*zip(*pairs, strict=True)), abs=1e-12)
 
 
 @given(st.lists(st.text("YNU.", min_size=6, max_size=6), min_size=2, max_size=4))

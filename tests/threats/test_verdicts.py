@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.threats import RULES, HumanLabel, Verdict, label_verdicts, load_taxonomy, read_verdicts, verdict_to_json
+from core.threats import RULES, HumanLabel, Verdict, label_verdicts, load_taxonomy, read_verdicts, verdict_lines
 
 TAX = load_taxonomy()
 PLACES = {f"c{k}": (f"s{k}", "A") for k in range(9)}
@@ -93,9 +93,10 @@ def test_an_empty_file_is_told() -> None:
 def test_written_and_read_again() -> None:
     verdicts = (
         Verdict("c1", "s1", "A", "has_threat", frozenset(("unsafe_passing",)), "pipeline"),
-        Verdict("c2", "s2", "A", "abstain", source="pipeline"),
+        Verdict("c2", "s2", "A", "abstain", source="labels (majority)"),
+        Verdict("a\u2028b", "ü\x85", "B\n", "no_threat", source="consensus"),
     )
-    assert read_verdicts("\n".join(json.dumps(verdict_to_json(v)) for v in verdicts), TAX) == verdicts
+    assert read_verdicts(verdict_lines(verdicts), TAX) == verdicts
 
 
 # From labels of people
