@@ -13,13 +13,16 @@ from core.operators import labelling, outside, threats
 from core.storage import SavedCaseSet
 from core.trajectories.case import Case
 from core.trajectories.case_set import CaseSet
-from core.trajectories.measure import MetricTable
+from core.trajectories.measure import Metric, MetricTable
 from pages.shared import case_picture, case_sets, shell, state
 from pages.shared.markup import Text, code, count, fill, strong, table
 
 CASE = "case"
 """Query parameter: place of the case that is shown in its set, from 1."""
-MAIN = ("ade_3s_expert", "ade_5s_expert", "fde_5s_expert", "rfs")
+FAR_M = 3.0
+"""Distance at the end from which the headline counts a case."""
+LONG_NAME = 16
+"""Letters of a scene's name in the headline."""
 ROLES = {"labelling": "to be labelled", "training": "training", "calibration": "calibration", "example": "worked example"}
 
 
@@ -112,7 +115,8 @@ def _role(case: Case) -> str:
 
 def frame(cases: Sequence[Case], numbers: MetricTable) -> pd.DataFrame:
     """One row a case: what it is, and its metrics where they are known."""
-    keys = [m for m in numbers.metrics if m.key in MAIN or m.worse is None]
+    errors = {m.key for m in numbers.metrics if m.key.startswith(("ade_", "fde_")) and m.key.endswith("_expert")}
+    keys = [m for m in numbers.metrics if m.key in errors | {"rfs"} or m.worse is None]
     rows = [
         {
             "Scene": c.scene_id,
@@ -208,27 +212,41 @@ def leave_out(saved: SavedCaseSet, content: CaseSet) -> None:
         st.rerun()
 
 
+def _end(numbers: MetricTable) -> Metric:
+    """The final displacement that most cases have; the longest horizon of those."""
+    finals = [m for m in numbers.metrics if m.key.startswith("fde_") and m.key.endswith("_expert")]
+    return max(finals, key=lambda m: (sum(x.value is not None for of in numbers.values[m.key].values() for x in of.values()), m.key))
+
+
+def _seconds(metric: Metric) -> str:
+    """When it is measured, such as "5 s"."""
+    return metric.key.split("_")[1].removesuffix("s") + " s"
+
+
 def headline(saved: SavedCaseSet, numbers: MetricTable) -> Text:
     """How far planners end from the expert, over the cases of the set."""
-    ends = [(x.value, p, s) for p, of in numbers.values["fde_5s_expert"].items() for s, x in of.items() if x.value is not None]
-    scenes = len({s for of in numbers.values["fde_5s_expert"].values() for s in of})
+    end = _end(numbers)
+    ends = [(x.value, p, s) for p, of in numbers.values[end.key].items() for s, x in of.items() if x.value is not None]
     if not ends:
-        return fill("{n} of {s}; none reaches 5 s.", n=count(saved.cases, "case"), s=count(scenes, "scene"))
-    far = sum(v > 3 for v, _, _ in ends)
+        return fill("{n}; none of them is long enough to say how far the planner ends from the expert.", n=count(saved.cases, "case"))
+    far = sum(v > FAR_M for v, _, _ in ends)
     value, planner, scene = max(ends)
     return fill(
-        "In {k} of {n} cases the planner is more than 3 m from the expert after 5 s; the farthest is {p} in {s}, {v}.",
-        k=strong(f"{far:,}"), n=f"{len(ends):,}", p=planner.replace("_", " "), s=scene, v=strong(f"{value:.1f} m"),
+        "In {k} of {n} cases the planner is more than {m:g} m from the expert after {t}; the farthest is {p} in {s}, {v}.",
+        k=strong(f"{far:,}"), n=f"{len(ends):,}", m=FAR_M, t=_seconds(end), p=planner.replace("_", " "),
+        s=scene if len(scene) <= LONG_NAME else scene[:LONG_NAME] + "…", v=strong(f"{value:.1f} m"),
     )  # fmt: skip
 
 
 def provenance(saved: SavedCaseSet, content: CaseSet, numbers: MetricTable) -> Text:
     """Set, scenes, planners, and cases that the headline leaves out."""
-    of = numbers.values["fde_5s_expert"]
+    end = _end(numbers)
+    of = numbers.values[end.key]
     without = sum(x.value is None for scenes in of.values() for x in scenes.values())
     licences = sorted({c.licence or "licence not stated" for c in content.cases})
     return fill(
-        "{n} of {s} by {p}. Without a distance at 5 s: {w}. {set} {l}.",
+        "{n} of {s} by {p}. Without a distance at {t}: {w}. {set} {l}.",
         n=count(len(content.cases), "case"), s=count(len({c.scene_id for c in content.cases}), "scene"), p=count(len(of), "planner"),
-        w=f"{without:,}", set=case_sets.provenance(saved), l=", ".join(licences[:3]) + (" and more" if len(licences) > 3 else ""),
+        t=_seconds(end), w=f"{without:,}", set=case_sets.provenance(saved),
+        l=", ".join(licences[:3]) + (" and more" if len(licences) > 3 else ""),
     )  # fmt: skip

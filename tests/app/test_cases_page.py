@@ -145,3 +145,16 @@ def test_a_folder_is_put_down_as_it_was(tmp_path):
     found = case_import._write(tmp_path, [("set/cases.jsonl", b"x"), ("set/images/a.jpg", b"y")], folder=True)
     assert found == tmp_path / "set"
     assert (found / "images" / "a.jpg").read_bytes() == b"y"
+
+
+def test_shorter_cases_are_told_at_their_own_horizon(store):
+    from tests.cases import case, straight
+    from tests.labels.desk import keep
+
+    set_id = keep(store, [case("a-very-long-name-of-a-scene-p", expert=straight(8.0, n=12), planner=straight(10.0, n=12))])
+    app = open_page("cases", cases=set_id)
+    assert not app.exception
+    assert "In 1 of 1 cases the planner is more than 3 m from the expert after 3 s; the farthest is p in a-very-long-name…, 6.0 m" in text(
+        app
+    )
+    assert "Without a distance at 3 s: 0." in text(app)
