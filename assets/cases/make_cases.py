@@ -45,6 +45,7 @@ from core.trajectories.case import (  # noqa: E402
     Trajectory,
 )
 from core.trajectories.case_set import write_case_set  # noqa: E402
+from core.trajectories.filters import flag_case  # noqa: E402
 from core.trajectories.report import Imported, ImportReport, Outcome  # noqa: E402
 
 NAME = "Demo pack (synthetic)"
@@ -88,7 +89,8 @@ def cases_of(scene: Scene) -> list[Case]:
             "role": role(scene.id, planner),
             "gold": {"label": plan.label, "threats": list(plan.threats), "why": plan.why},
         }
-        out.append(Case(case_id=f"{scene.id}-{planner}", planner_id=planner, planner=trajectory(plan.points), source=source, **shared))
+        case = Case(case_id=f"{scene.id}-{planner}", planner_id=planner, planner=trajectory(plan.points), source=source, **shared)
+        out.append(flag_case(case))
     return out
 
 

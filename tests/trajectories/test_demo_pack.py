@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.digest import sha256_bytes
+from core.digest import canonical_json, sha256_bytes
 from core.labels.guidance import read_guidance
 from core.labels.pool import entries_of
 from core.settings import ASSETS
@@ -19,7 +19,9 @@ from core.threats.taxonomy import load_taxonomy
 from core.trajectories.case import CAMERAS
 from core.trajectories.case_set import open_case_set
 from core.trajectories.checks import check_case, handedness
+from core.trajectories.document import case_to_json
 from core.trajectories.filters import camera_fault
+from core.trajectories.importers import import_source
 from core.trajectories.projection import project
 from core.trajectories.view import case_view
 
@@ -85,6 +87,14 @@ def test_the_importers_own_checks_find_nothing():
     assert [f for c in SET.cases for f in check_case(c)] == []
     assert [camera_fault(k) for c in BY_SCENE.values() for k in c.cameras if camera_fault(k)] == []
     assert "turned" not in handedness(SET.cases)
+
+
+def test_the_flags_are_those_that_the_importers_set():
+    made = import_source(PACK, "jsonl")
+    assert {c.case_id: c.flags for c in made.cases} == {c.case_id: c.flags for c in SET.cases}
+    assert set().union(*(c.flags for c in SET.cases)) == {"trivial_expert"}
+    assert "".join(canonical_json(case_to_json(c)) + "\n" for c in made.cases).encode() == (PACK / "cases.jsonl").read_bytes()
+    assert (made.report.rejected, made.report.reasons(), made.report.remarks) == (0, {}, ())
 
 
 def test_every_case_has_a_payload_with_ribbons_in_its_front_camera():
