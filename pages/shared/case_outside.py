@@ -13,7 +13,7 @@ from core.storage import SavedCaseSet
 from core.trajectories.case import Case
 from core.trajectories.outside import OutsideMetrics
 from pages.shared import shell, state
-from pages.shared.markup import code, count, fill, strong, table
+from pages.shared.markup import code, count, fill, label, strong, table
 
 _TOLD = "outside.told.{}"
 
@@ -65,7 +65,9 @@ def _failures(cases: Sequence[Case]) -> None:
     names = sorted({k for c in cases for k in c.metrics})
     if not names:
         return
-    rule = st.text_input("A failure is", key="outside_rule", placeholder=f"{names[0]} <= 0", width=260, help=f"Metrics: {', '.join(names)}")
+    rule = st.text_input(
+        "A failure is", key="outside_rule", placeholder=f"{names[0]} <= 0", width=260, help=label(f"Metrics: {', '.join(names)}")
+    )
     if not rule.strip():
         return
     try:

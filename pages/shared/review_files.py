@@ -59,7 +59,12 @@ def _training(store: Store, saved: SavedCaseSet) -> None:
     shell.html(table(["Part", "Threat", "No threat"], rows, right=(1, 2)))
     for why, n in found.left_out.items():
         shell.note(f"Left out: {n:,} {why}.")
-    shell.note(fill("The command line does the same: {c}.", c=code(f"python -m core labels export --set {which} --split {split:g}")))
+    shell.note(
+        fill(
+            "The command line does the same: {c}.",
+            c=code(f"python -m core labels training {saved.id} --set {which} --split {split:g} --out FOLDER"),
+        )
+    )
     if not found.examples:
         return
     if st.button("Make the files", key="training_make"):
