@@ -12,6 +12,10 @@ from core.storage.label_events import LABELS
 from core.trajectories.case_set import open_case_set
 
 
+RELEASED = {"v1": "v1:4cb11cad"}
+"""Texts by which people have labelled: a change needs a version, and thus a file, of its own."""
+
+
 def shipped() -> dict:
     return yaml.safe_load((FOLDER / f"{CURRENT}.yaml").read_text(encoding="utf-8"))
 
@@ -23,6 +27,10 @@ def test_every_version_that_ships_can_be_read(version):
     assert len(text.examples) >= LEAST_EXAMPLES
     assert {e.label for e in text.examples} == set(LABELS)
     assert text.tag == f"{version}:{text.digest[:8]}"
+
+
+def test_a_text_by_which_people_labelled_is_never_changed():
+    assert {v: read_guidance(v).tag for v in RELEASED} == RELEASED
 
 
 def test_the_examples_are_cases_of_the_demo_pack_with_the_answer_that_the_pack_gives():
