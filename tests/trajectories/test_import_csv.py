@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
+from core.trajectories.displacement import steps_to
 from core.trajectories.importers import detect, import_source
 from tests.source_files import braking, csv_points, track
 
@@ -141,7 +142,8 @@ def test_every_row_that_cannot_be_used_is_told(tmp_path):
     assert [c.case_id for c in made.cases] == ["s1:A"]
     told = reasons(made)
     assert told["s1:B"] == (
-        'row 44: "x" is "far", which is no number; row 45: "t" is "late", which is no number; row 46 has 4 cells instead of 5',
+        'row 44: "x" is "far", which is no number within ±1,000,000; '
+        'row 45: "t" is "late", which is no number within ±1,000,000; row 46 has 4 cells instead of 5',
     )
     assert sorted(o.where for o in made.report.outcomes if o.case_id == "") == ["row 47", "row 48"]
 
@@ -208,3 +210,20 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         import_source(tmp_path / "x.csv", "csv")
     with pytest.raises(InputError, match="cannot be read"):
         import_source(tmp_path / "none.csv", "csv")
+
+
+@pytest.mark.parametrize(("hertz", "digits"), [(30, 3), (15, 3), (12, 3), (4, 2), (7, 4), (3, 2)])
+def test_times_that_were_rounded_give_the_step_that_was_meant(tmp_path, hertz, digits):
+    for first, last in ((1, 5 * hertz), (0, 5 * hertz), (1, 5 * hertz - 1)):
+        rows = [("s", who, round(k / hertz, digits), 8 * k / hertz, 0) for who in ("expert", "p") for k in range(first, last + 1)]
+        (made,) = read(tmp_path, csv_points(rows)).cases
+        assert (made.dt_s, len(made.expert)) == (pytest.approx(1 / hertz, rel=1e-12), last)
+        assert steps_to(made.dt_s, 3.0) == 3 * hertz
+        np.testing.assert_allclose(made.expert.points[:, 0], 8 * np.arange(1, last + 1) / hertz)
+
+
+@pytest.mark.parametrize("step", [0.3, 0.248, 0.0995, 0.7, 1.5])
+def test_a_step_that_is_no_whole_rate_stays_what_it_is(tmp_path, step):
+    rows = [("s", who, round(step * k, 5), 8 * step * k, 0) for who in ("expert", "p") for k in range(1, 31)]
+    (made,) = read(tmp_path, csv_points(rows)).cases
+    assert made.dt_s == pytest.approx(step)

@@ -50,6 +50,22 @@ def test_futures_of_road_users_that_begin_with_now_are_brought_one_step_on(tmp_p
     assert [a.future.valid.tolist().index(False) for a in import_twice(tmp_path, user(21, 0), user(20, 1))] == [1, 2]
 
 
+def test_zeros_for_no_state_are_found_in_pasts_and_futures_of_others_too(tmp_path):
+    past = [[0, 0], [0, 0], [-4, 0], [-2, 0], [0, 0]]
+    user = {"track_id": "a", "cls": "x", "box": [30, 3, 4, 2, 0], "future": [[30 - k, 3] for k in range(1, 13)] + [[0, 0]] * 8}
+    never = {**user, "future": [[0, 0]] * 20}
+    stands = {**user, "box": [0.5, 0, 4, 2, 0], "future": [[0, 0]] * 20}
+    made, outcome = one(tmp_path, history=past, agents={"items": [user, never, stands], "coverage": None})
+    assert made.cases[0].history.valid.tolist() == [False, False, True, True, True]
+    futures = [a.future for a in made.cases[0].agents.items]
+    assert [int(f.valid.sum()) for f in futures] == [12, 0, 20]
+    np.testing.assert_allclose(futures[0].points[12:], [[18, 3]] * 8)
+    assert "2 states of the history were padded with zeros and are not valid" in outcome.notes
+    assert outcome.notes.count("futures of road users were padded with zeros, and are not valid there") == 1
+    made, outcome = one(tmp_path, history=[[-4, 0], None, [0, 0]], valid={"history": [False, True, True]})
+    assert made.cases[0].history.valid.tolist() == [False, False, True]
+
+
 def import_twice(tmp_path, *users):
     return one(tmp_path, agents={"items": list(users), "coverage": None})[0].cases[0].agents.items
 

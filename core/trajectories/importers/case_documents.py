@@ -13,9 +13,9 @@ from core.digest import sha256_bytes
 from core.errors import InputError, Problem
 from core.trajectories.case import SCHEMA_VERSION, Agents, Camera, Case, Floats, Layer, Trajectory
 from core.trajectories.case_set import IMAGES
-from core.trajectories.checks import has_origin
+from core.trajectories.checks import has_origin, zero_padding
 from core.trajectories.document import case_from_json, trajectory_json
-from core.trajectories.importers.clean import Axes, clean, turned, turned_yaw
+from core.trajectories.importers.clean import Axes, clean, held, past, turned, turned_yaw
 from core.trajectories.importers.collect import Collector, image_file, image_size
 from core.trajectories.importers.scene_planners import numbers
 from core.trajectories.report import several
@@ -83,6 +83,11 @@ def mend(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...], str
         data["valid"] = {k: v for k, v in masks.items() if k not in found}
     if steps != n or n != len(_points(value.get("expert")) or ()):
         data.pop("horizon_s", None)
+    if (rows := _trajectory(data.get("history"), masks.get("history") if isinstance(masks, Mapping) else None)) is not None:
+        history, said = past(*rows)
+        data["history"] = _json(history)
+        data["valid"] = {k: v for k, v in data.get("valid", {}).items() if k != "history"}
+        notes += said
     if isinstance(agents := data.get("agents"), Mapping) and isinstance(agents.get("items"), list):
         data["agents"] = {**agents, "items": [_agent(a, steps, dt, notes) for a in agents["items"]]}
     if isinstance(refs := data.get("rater_refs"), list):
@@ -163,7 +168,7 @@ def _rated(value: Any, steps: int, dt_s: float, speed: float, notes: list[str], 
 
 
 def _agent(value: Any, steps: int, dt_s: float, notes: list[str]) -> Any:
-    """A road user whose future does not begin with where it is at t = 0; as it is where the schema has to say what is wrong."""
+    """A road user whose future neither begins with t = 0 nor holds zeros for "no state"; unchanged where the schema has to speak."""
     box = numbers(value.get("box"), 1) if isinstance(value, Mapping) else None
     found = _trajectory(value.get("future"), None) if isinstance(value, Mapping) and value.get("future") else None
     if box is None or len(box) < 2 or found is None or not np.isfinite(box).all():
@@ -171,12 +176,19 @@ def _agent(value: Any, steps: int, dt_s: float, notes: list[str]) -> Any:
     points, valid, yaw = found
     velocity = numbers(value.get("velocity"), 1)
     speed = float(np.hypot(*velocity)) if velocity is not None and len(velocity) == 2 and np.isfinite(velocity).all() else 0.0
-    if not np.isfinite(points).all() or not has_origin(points - box[:2], speed, dt_s, steps * dt_s):
+    if not np.isfinite(points).all():
         return value
-    note = "futures of road users began with where they are at t = 0, which was taken away"
-    notes += [] if note in notes else [note]
+    begins = has_origin(points - box[:2], speed, dt_s, steps * dt_s)
     mask = np.ones(len(points), dtype=np.bool_) if valid is None else np.asarray(valid, dtype=np.bool_)
-    return {**value, "future": _json(Trajectory(points[1:], mask[1:], None if yaw is None else yaw[1:]))}
+    first = int(begins)
+    zeros = zero_padding(np.vstack([box[:2], points]))[1:] & mask
+    if begins:
+        notes.append("futures of road users began with where they are at t = 0, which was taken away")
+    if zeros.any():
+        notes.append("futures of road users were padded with zeros, and are not valid there")
+    whole = np.where(zeros[:, None], held(points - box[:2], mask & ~zeros) + box[:2], points)
+    future = Trajectory(whole[first:], (mask & ~zeros)[first:], None if yaw is None else yaw[first:])
+    return {**value, "future": _json(future)} if begins or zeros.any() else value
 
 
 def turned_case(case: Case, axes: Axes) -> Case:

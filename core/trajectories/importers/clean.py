@@ -133,6 +133,26 @@ def clean(
     return Trajectory(np.where((nothing | zeros)[:, None], held(p, ok), p), ok, turn), tuple(notes)
 
 
+def past(points: Any, valid: Any = None, yaw: Any = None) -> tuple[Trajectory, tuple[str, ...]]:
+    """A history from rows whose last one is t = 0, and what was done to it: zeros before the way began stand for "no state".
+
+    Args:
+        points: Shape (T, 2), x forward, y left, m; rows that are not finite are states that are not valid.
+        valid: Shape (T,).
+        yaw: Shape (T,), rad; left out if not all finite.
+    """
+    p = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+    ok: Bools = np.isfinite(p[:, 0]) & np.isfinite(p[:, 1])
+    if valid is not None:
+        ok = ok & np.asarray(valid, dtype=np.bool_)
+    zeros = zero_padding(np.where(ok[:, None], p, 0.0)[::-1])[::-1] & ok
+    ok = ok & ~zeros
+    turn = None if yaw is None or not np.isfinite(np.asarray(yaw, dtype=np.float64)).all() else np.asarray(yaw, dtype=np.float64)
+    n = int(zeros.sum())
+    states = several(n, "state of the history was padded with zeros and is", "states of the history were padded with zeros and are")
+    return Trajectory(held(p, ok), ok, turn), (f"{states} not valid",) if n else ()
+
+
 def onto(trajectory: Trajectory, dt_s: float, step_s: float, name: str) -> tuple[Trajectory, str]:
     """A trajectory at the step of its case, and how it was changed ("" if it was not)."""
     if abs(dt_s - step_s) <= 1e-6 * step_s:

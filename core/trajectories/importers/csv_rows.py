@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from core.trajectories.case import Case, Command, Ego, RatedTrajectory, Trajectory
-from core.trajectories.importers.clean import Axes, axes_remark, checked_axes, clean, held, number_option, onto, turned, turned_yaw
+from core.trajectories.importers.clean import Axes, axes_remark, checked_axes, clean, number_option, onto, past, turned, turned_yaw
 from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.points_table import Rows, Table, Timed, columns_of, placed, read_table, records, timed
 from core.trajectories.importers.scene_planners import PlannerSide, Supplied
@@ -203,13 +203,13 @@ def _history(tracks: dict[str, Rows], table: Table, step_s: float, axes: Axes, d
         if abs(end) > 0.1 * found.dt_s and abs(end + found.dt_s) > 0.1 * found.dt_s:
             why = f"it ends at {end:g} s instead of 0"
         else:
-            points, valid = turned(found.points, axes), found.valid & np.isfinite(found.points).all(axis=1)
+            points, valid = turned(found.points, axes), found.valid
             yaw = turned_yaw(found.yaw, axes)
             if abs(end) > 0.1 * found.dt_s:
                 points, valid = np.vstack([points, np.zeros((1, 2))]), np.r_[valid, True]
                 yaw = None if yaw is None else np.r_[yaw, 0.0]
-            yaw = yaw if yaw is not None and np.isfinite(yaw).all() else None
-            history = Trajectory(held(points, valid), valid, yaw)
+            history, said = past(points, valid, yaw)
+            notes += said
             same = abs(found.dt_s - step_s) <= 1e-6 * step_s
             return history if same else resample_history(history, found.dt_s, step_s)
     notes.append(f"the history was left out: {why}")

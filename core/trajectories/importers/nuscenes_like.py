@@ -18,7 +18,7 @@ import numpy as np
 from core.errors import InputError
 from core.trajectories.baselines import VELOCITY
 from core.trajectories.case import Agent, Agents, Case, Command, Coverage, Ego, Floats, Layer, Shape, Trajectory
-from core.trajectories.importers.clean import clean, held, turned
+from core.trajectories.importers.clean import clean, past, turned
 from core.trajectories.importers.collect import Collector
 from core.trajectories.importers.nuscenes_cameras import cameras_of, lidar_to_ego, planar
 from core.trajectories.importers.points_table import text_of
@@ -232,9 +232,9 @@ def _history(sample: Mapping[str, Any], turn: float, notes: list[str]) -> Trajec
     if points is None or not len(points) or not float(np.hypot(*points[-1])) <= 1e-3:
         notes.append("the history is missing or does not end in the origin, and was left out")
         return None
-    points = _along(turned(points, "right_forward"), turn)
-    valid = np.isfinite(points[:, 0]) & np.isfinite(points[:, 1])
-    return Trajectory(held(points, valid), valid)
+    history, said = past(_along(turned(points, "right_forward"), turn))
+    notes += said
+    return history
 
 
 def _command(sample: Mapping[str, Any], notes: list[str]) -> Command:

@@ -17,6 +17,8 @@ from core.trajectories.case import Bools, Floats
 from core.trajectories.report import several
 
 LARGEST_FILE = 512 * 2**20
+MOST = 1e6
+"""No time (s), no position (m) and no heading is larger."""
 LONGEST = 10_000
 """Points of one trajectory."""
 NAMES = {
@@ -211,7 +213,7 @@ def _take(table: Table, place: dict[str, int], number: int, row: list[str], widt
     for name in ("t" if "t" in place else "k", "x", "y", "yaw", "score", "dt_s"):
         value = _number(cell.get(name, ""))
         if value is None:
-            track.problems.append(f'row {number}: "{name}" is {_short(cell[name])}, which is no number')
+            track.problems.append(f'row {number}: "{name}" is {_short(cell[name])}, which is no number within ±{MOST:,.0f}')
             return
         numbers[name] = value
     if len(track.t) >= LONGEST:
@@ -242,7 +244,7 @@ def _number(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if abs(value) <= 1e6 else None
+    return value if abs(value) <= MOST else None
 
 
 def _short(text: str) -> str:
@@ -278,7 +280,9 @@ def timed(rows: Rows, counts_steps: bool, dt_s: float | None) -> Timed | str:
         return f"the time {t[int(np.argmax(gaps <= 1e-9))]:g} s is there twice"
     if not step:
         near = float(np.sort(gaps)[(len(gaps) - 1) // 2]) if len(gaps) else abs(float(t[0])) or 0.0
+        near = float(gaps[np.abs(gaps - near) < 0.25 * near].mean()) if len(gaps) else near  # rounded times: their mean is better
         step = float((t[-1] - t[0]) / max(1, round(float(t[-1] - t[0]) / near))) if len(gaps) and near else near
+        step = _whole_rate(t, step)
     if not 0.01 <= step <= 60:
         return f"a step of {step:g} s cannot be used"
     place = (t - t[0]) / step
@@ -297,6 +301,15 @@ def timed(rows: Rows, counts_steps: bool, dt_s: float | None) -> Timed | str:
     valid[row] = np.asarray(rows.valid)[order]
     yaw[row] = np.asarray(rows.yaw)[order]
     return Timed(float(t[0]), step, points, valid, None if np.isnan(yaw).all() else yaw, tuple(notes))
+
+
+def _whole_rate(t: Floats, step_s: float) -> float:
+    """The step of a whole number of states a second if the times, s, are its multiples but for rounding; else the step as it is."""
+    if not 0 < step_s <= 1:
+        return step_s
+    nice = 1 / round(1 / step_s)
+    near = abs(nice - step_s) < 1e-2 * step_s and float(np.abs(t / nice - np.round(t / nice)).max()) < 0.1
+    return nice if near else step_s
 
 
 def placed(found: Timed, dt_s: float) -> Timed | str:
