@@ -11,7 +11,6 @@ from core.operators.cases import DEMO_PACK
 from core.storage.label_events import LABELS
 from core.trajectories.case_set import open_case_set
 
-
 RELEASED = {"v1": "v1:4cb11cad"}
 """Texts by which people have labelled: a change needs a version, and thus a file, of its own."""
 
