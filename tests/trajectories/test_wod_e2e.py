@@ -204,6 +204,27 @@ def test_scores_are_kept_and_unrated_ones_are_none(source):
     assert "1 trajectories have a score outside 0 to 10: they are kept as unrated" in notes
 
 
+def test_rated_trajectories_with_the_origin_at_another_rate_or_too_long_are_brought_to_the_form_of_the_others(source):
+    at = {0.25: [(2.0 * k, 0.1 * k) for k in range(1, 29)], 0.5: [(4.0 * k, 0.2 * k) for k in range(1, 11)]}
+    forms = [at[0.25][:20], [(0, 0), *at[0.25][:20]], [(0, 0), *at[0.5]], at[0.5], at[0.25], [*at[0.25][:12], *[(0, 0)] * 8]]
+    imported = read(source(frame(rated=[w.states(f, score=float(k)) for k, f in enumerate(forms)])), planners="constant_velocity")
+    found = [r.trajectory for r in imported.cases[0].rated]
+    for t in found[:5]:
+        np.testing.assert_allclose(t.points, FUTURE, rtol=1e-6)
+        assert t.valid.all()
+    assert found[5].valid.tolist() == [True] * 12 + [False] * 8
+    notes = imported.report.outcomes[0].notes
+    for said in (
+        "the rated trajectory 2 began with the origin at t = 0, which was taken away (21 to 20 points)",
+        "the rated trajectory 3 began with the origin at t = 0, which was taken away (11 to 10 points)",
+        "rated trajectory 5 has 28 points and was cut to 20",
+        "8 states of the rated trajectory 6 were padded with zeros and are not valid",
+        "rated trajectory 3: 10 points were read as steps of 0.5 s and brought to 0.25 s; "
+        "rated trajectory 4: 10 points were read as steps of 0.5 s and brought to 0.25 s",
+    ):
+        assert said in notes
+
+
 def test_an_option_that_is_neither_yes_nor_no_is_refused(source):
     with pytest.raises(InputError, match='The option only_rated is "maybe"; allowed: yes or no'):
         read(source(frame()), only_rated="maybe")

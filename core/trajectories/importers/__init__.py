@@ -86,7 +86,11 @@ _ALL = (
         "nuScenes-like (JSON)",
         "Samples by token as VAD, GenAD or OpenEMMA prepare them: x right, y forward, 2 Hz; a file or a folder.",
         "nuscenes_like",
-        {"images": "Folder of the images; that of the file by default.", **_SCENES},
+        {
+            "images": "Folder of the images; that of the file by default.",
+            **_SCENES,
+            "planner_axes": f"{_SCENES['planner_axes'].rstrip('.')}; right_forward by default, as in the samples.",
+        },
         "real files",
     ),
     Importer(

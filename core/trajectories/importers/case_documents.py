@@ -15,13 +15,11 @@ from core.trajectories.case import SCHEMA_VERSION, Agents, Camera, Case, Floats,
 from core.trajectories.case_set import IMAGES
 from core.trajectories.checks import has_origin, zero_padding
 from core.trajectories.document import case_from_json, trajectory_json
-from core.trajectories.importers.clean import Axes, clean, held, past, turned, turned_yaw
+from core.trajectories.importers.clean import Axes, clean, fit_step, held, past, rated, turned, turned_yaw
 from core.trajectories.importers.collect import Collector, image_file, image_size
 from core.trajectories.importers.scene_planners import numbers
 from core.trajectories.report import several
-from core.trajectories.resample import cut, resample
-
-MOVING_MPS = 2.0
+from core.trajectories.resample import cut
 
 
 def take_documents(out: Collector, entries: Iterable[tuple[str, Any, Problem | None]], folder: Path, axes: Axes = "forward_left") -> None:
@@ -124,47 +122,16 @@ def _json(t: Trajectory) -> Any:
     return trajectory_json(t.points.tolist(), t.valid.tolist(), None if t.yaw is None else t.yaw.tolist())
 
 
-def fit_step(t: Trajectory, steps: int, dt_s: float, speed_mps: float, name: str, *, sure: bool = False) -> tuple[Trajectory, str]:
-    """A trajectory with too few points for its step, at the step of the case if it covers the same time with a longer one.
-
-    Ten points beside twenty are either half the time or half the rate. The speed at t = 0 decides; of a vehicle that (nearly) stands
-    nothing can be told.
-
-    Args:
-        t: The trajectory.
-        steps: Points of the expert.
-        dt_s: Step of the case.
-        speed_mps: At t = 0.
-        name: For the note.
-        sure: Leave it as it is where the speed cannot decide.
-    """
-    if not 0 < len(t) < steps or steps % len(t):
-        return t, ""
-    factor = steps // len(t)
-    if speed_mps >= MOVING_MPS and t.valid[0]:
-        ratio = float(np.hypot(*t.points[0])) / (speed_mps * dt_s)
-        longer = abs(np.log(max(ratio, 1e-3) / factor)) < abs(np.log(max(ratio, 1e-3)))
-    else:
-        longer = not sure
-    if not longer:
-        return t, ""
-    return resample(t, dt_s * factor, dt_s), f"{name}: {len(t)} points were read as steps of {dt_s * factor:g} s and brought to {dt_s:g} s"
-
-
 def _rated(value: Any, steps: int, dt_s: float, speed: float, notes: list[str], changes: list[str], number: int) -> Any:
     if not isinstance(value, Mapping):
         return value
     found = _trajectory(value.get("points"), None)
     if found is None:
         return value
-    name = f"rated trajectory {number}"
-    t, said = clean(found[0], dt_s, speed, name=name, valid=found[1], yaw=found[2], horizon_s=steps * dt_s)
-    t, change = fit_step(t, steps, dt_s, speed, name)
+    t, said, change = rated(found[0], steps, dt_s, speed, number, valid=found[1], yaw=found[2])
     notes += said
     changes += [change] if change else []
-    if len(t) > steps:
-        notes.append(f"{name} has {len(t)} points and was cut to {steps}")
-    return {**value, "points": _json(cut(t, steps))}
+    return {**value, "points": _json(t)}
 
 
 def _agent(value: Any, steps: int, dt_s: float, notes: list[str]) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.trajectories.case import Agents, Bools, Case, Floats, Trajectory
-from core.trajectories.checks import has_origin, zero_padding
+from core.trajectories.checks import MOVING_MPS, has_origin, zero_padding
 from core.trajectories.report import several
 from core.trajectories.resample import cut, resample
 
@@ -159,6 +159,53 @@ def onto(trajectory: Trajectory, dt_s: float, step_s: float, name: str) -> tuple
         return trajectory, ""
     made = resample(trajectory, dt_s, step_s)
     return made, f"{name}: step {dt_s:g} s to {step_s:g} s, linear with the origin put before the first state"
+
+
+def fit_step(t: Trajectory, steps: int, dt_s: float, speed_mps: float, name: str, *, sure: bool = False) -> tuple[Trajectory, str]:
+    """A trajectory with too few points for its step, at the step of the case if it covers the same time with a longer one.
+
+    Ten points beside twenty are either half the time or half the rate. The speed at t = 0 decides; of a vehicle that (nearly) stands
+    nothing can be told.
+
+    Args:
+        t: The trajectory.
+        steps: Points of the expert.
+        dt_s: Step of the case.
+        speed_mps: At t = 0.
+        name: For the note.
+        sure: Leave it as it is where the speed cannot decide.
+    """
+    if not 0 < len(t) < steps or steps % len(t):
+        return t, ""
+    factor = steps // len(t)
+    if speed_mps >= MOVING_MPS and t.valid[0]:
+        ratio = float(np.hypot(*t.points[0])) / (speed_mps * dt_s)
+        longer = abs(np.log(max(ratio, 1e-3) / factor)) < abs(np.log(max(ratio, 1e-3)))
+    else:
+        longer = not sure
+    if not longer:
+        return t, ""
+    return resample(t, dt_s * factor, dt_s), f"{name}: {len(t)} points were read as steps of {dt_s * factor:g} s and brought to {dt_s:g} s"
+
+
+def rated(
+    points: Any, steps: int, dt_s: float, speed_mps: float, number: int, *, valid: Any = None, yaw: Any = None
+) -> tuple[Trajectory, tuple[str, ...], str]:
+    """A trajectory that people scored, at the step and no longer than its case; with notes, and how it was resampled ("" if not).
+
+    Args:
+        points: Shape (T, 2), m; its first row may be the origin, and its step a longer one.
+        steps: Points of the expert.
+        dt_s: Step of the case.
+        speed_mps: At t = 0.
+        number: For the notes, from 1.
+        valid: Shape (T,).
+        yaw: Shape (T,), rad.
+    """
+    name = f"rated trajectory {number}"
+    t, notes = clean(points, dt_s, speed_mps, name=name, valid=valid, yaw=yaw, horizon_s=steps * dt_s)
+    t, change = fit_step(t, steps, dt_s, speed_mps, name)
+    return cut(t, steps), (*notes, *([f"{name} has {len(t)} points and was cut to {steps}"] if len(t) > steps else [])), change
 
 
 def fitted(case: Case) -> tuple[Case, tuple[str, ...]]:

@@ -17,6 +17,7 @@ import numpy as np
 from core.errors import InputError
 from core.trajectories.baselines import VELOCITY
 from core.trajectories.case import CAMERAS, Camera, Case, Ego, Frame, RatedTrajectory, Trajectory
+from core.trajectories.importers import clean
 from core.trajectories.importers.clean import number_option
 from core.trajectories.importers.collect import Collector, files_of, name_part
 from core.trajectories.importers.scene_planners import PlannerSide
@@ -172,7 +173,7 @@ def _take(out: Collector, f: _Found, drive: Sequence[_Found], predicted: Submiss
     if ego is None:
         out.reject(f.where, frame.name, *notes)
         return
-    rated, more = _rated(frame.rated)
+    rated, more, changed = _rated(frame.rated, ego.speed_mps)
     expert = Trajectory.of(points)
     case = Case(
         case_id="",
@@ -201,9 +202,9 @@ def _take(out: Collector, f: _Found, drive: Sequence[_Found], predicted: Submiss
         notes += ("it has no image of the six cameras",)
     if predicted:
         said = predicted.notes.get(frame.name, ())
-        out.take_planner(case, predicted.planner, expert, predicted.trajectories[frame.name], f.where, notes + said)
+        out.take_planner(case, predicted.planner, expert, predicted.trajectories[frame.name], f.where, notes + said, changed)
     if not predicted or side.baselines or side.supplied:
-        side.add(out, case, f.where, notes)
+        side.add(out, case, f.where, (*notes, *([changed] if changed else [])))
 
 
 def _ego(frame: WodFrame) -> tuple[Ego | None, tuple[str, ...]]:
@@ -228,21 +229,27 @@ def _score(r: States) -> float | None:
     return r.score if r.score is not None and 0 <= r.score <= 10 else None
 
 
-def _rated(found: Iterable[States]) -> tuple[tuple[RatedTrajectory, ...], tuple[str, ...]]:
+def _rated(found: Iterable[States], speed_mps: float) -> tuple[tuple[RatedTrajectory, ...], tuple[str, ...], str]:
+    """What people scored, notes, and what was resampled."""
     kept, empty, unrated, odd = [], 0, 0, 0
-    for r in found:
+    notes: list[str] = []
+    changes: list[str] = []
+    for number, r in enumerate(found, 1):
         if not len(r.points) or not np.isfinite(r.points).all():
             empty += 1
             continue
         unrated += r.score is None or r.score == -1
         odd += r.score is not None and r.score != -1 and _score(r) is None
-        kept.append(RatedTrajectory(Trajectory.of(r.points), _score(r)))
+        t, said, change = clean.rated(r.points, STEPS, STEP_S, speed_mps, number)
+        notes += said
+        changes += [change] if change else []
+        kept.append(RatedTrajectory(t, _score(r)))
     texts = {
         "rated trajectories without usable points were left out": empty,
         "trajectories have no score (-1): they are kept as unrated": unrated,
         "trajectories have a score outside 0 to 10: they are kept as unrated": odd,
     }
-    return tuple(kept), tuple(f"{n} {text}" for text, n in texts.items() if n)
+    return tuple(kept), (*notes, *(f"{n} {text}" for text, n in texts.items() if n)), "; ".join(changes)
 
 
 def _cameras(out: Collector, f: _Found, drive: Sequence[_Found]) -> tuple[Camera, ...]:
