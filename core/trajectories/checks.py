@@ -13,6 +13,7 @@ import numpy as np
 
 from core.digest import sha256_bytes
 from core.trajectories.case import Bools, Case, Floats, Trajectory
+from core.trajectories.displacement import FULL_HORIZON_S
 from core.trajectories.filters import flag_case
 from core.trajectories.report import Imported, Outcome, several
 
@@ -28,7 +29,6 @@ TURNED_M = 2.0
 """A commanded turn that ends less than this far to a side tells nothing of handedness."""
 NOW_M = 0.05
 """A history that ends farther than this from the origin does not end with t = 0."""
-FULL_HORIZON_S = 5.0
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ def failure_rule(text: str, names: Sequence[str] = ()) -> FailureRule:
     Raises:
         InputError: It is no rule, or there is no such metric.
     """
-    match = re.fullmatch(r"\s*(.+?)\s*(<=|>=|==|<|>|=)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", text)
+    match = re.fullmatch(r"\s*([^<>=\s](?:.*?[^<>=\s])?)\s*(<=|>=|==|<|>|=)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", text)
     try:
         threshold = float(match[3]) if match else math.nan
     except ValueError:

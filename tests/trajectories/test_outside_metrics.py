@@ -83,7 +83,7 @@ def test_a_rule_is_read_and_applied(text, value, fails):
 
 
 def test_rules_that_are_none_or_name_nothing_are_refused():
-    for text in ("PDMS", "PDMS < ", "< 3", "PDMS < 1.2.3", "PDMS < a"):
+    for text in ("PDMS", "PDMS < ", "< 3", "PDMS < 1.2.3", "PDMS < a", "<= 0", " == 0", "PDMS =< 0", "PDMS <> 0", "PDMS >>= 1"):
         with pytest.raises(InputError, match="cannot be read"):
             failure_rule(text)
     with pytest.raises(InputError, match='Did you mean "PDMS"'):
