@@ -242,7 +242,7 @@ def test_threats_can_be_named(work, tab):
     saved(page)
     events = [e.new for e in work.store.labels.events(work.cases.id, work.who.id)]
     assert [(e.kind, e.label) for e in events] == [("tags", None), ("label", "Y")]
-    assert events[0].payload == {"threats": [name]}
+    assert events[0].payload["threats"] == [name]
     assert label(page).locator(".threats input:checked").count() == 0
 
 

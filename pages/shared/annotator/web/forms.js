@@ -10,7 +10,7 @@ export class Forms {
     this.saved = save;
     this.chosen = new Set();
     this.changed = false;
-    this.text = el("textarea", { rows: 2, maxlength: LONGEST, "aria-label": "Comment on this case", placeholder: "What made it hard, or what others should look at" });
+    this.text = el("textarea", { rows: 2, maxlength: LONGEST, "aria-label": "Comment on this case" });
     this.text.onkeydown = (e) => {
       if (e.key === "Escape") this.text.blur();
       if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
@@ -18,7 +18,7 @@ export class Forms {
         this.text.blur();
       }
     };
-    this.comment = el("details", {}, el("summary", {}, "Comment"), this.text, el("p", { class: "small" }, "Saved with your answer, or now with Ctrl+Enter. Keys are letters in here; Escape leaves."));
+    this.comment = el("details", {}, el("summary", {}, "Comment"), this.text, el("p", { class: "small" }, "What made it hard, or what others should look at. Saved with your answer, or now with Ctrl+Enter; Escape leaves the field."));
     this.list = el("div", { class: "threats" });
     this.summary = el("summary", {}, "Which threat?");
     this.tags = el("details", { hidden: true }, this.summary, this.list);

@@ -84,7 +84,7 @@ export class Loaded {
     if (!this.asked) {
       this.asked = fetched(this.base + this.item.url)
         .then((a) => a.json())
-        .then((view) => (this.view = view));
+        .then((view) => (this.view = { ...view, cameras: view.cameras.filter((c) => c.frames.length) }));
       this.asked.catch(() => (this.asked = null));
     }
     return this.asked;

@@ -20,7 +20,7 @@ export function drawRibbons(g, camera, shown, toPage, strength = 1) {
     strip: camera.ribbons[who].map((s) => s && { l: toPage(s[0], s[1]), r: toPage(s[2], s[3]), hidden: s[4] === 1 }),
     marks: camera.seconds[who] ?? [],
   }));
-  for (const one of there) fill(g, one.strip, one.style, strength);
+  for (const one of [...there].reverse()) fill(g, one.strip, one.style, strength);
   for (const one of there) edges(g, one.strip, one.style, strength);
   for (const one of there) seconds(g, one.marks, one.style, toPage, strength);
 }

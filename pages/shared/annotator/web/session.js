@@ -135,18 +135,18 @@ export class Session {
     this.fresh = (this.sent === 0 && !this.outbox.length) || data.seen === `${this.tab}:${this.sent}`;
     for (const one of data.window) {
       const known = this.items.get(one.id);
-      if (!known) this.items.set(one.id, { ...one, open: true });
-      else if (this.fresh) Object.assign(known, one, { open: true });
-      if (this.fresh || !this.seqs.has(one.id)) this.seqs.set(one.id, Math.max(one.seq, this.waiting(one.id)));
+      if (!known) this.items.set(one.id, { ...one, open: !this.answered(one.id) });
+      else if (this.fresh) Object.assign(known, one, { open: !this.answered(one.id) });
+      if (this.fresh || !this.seqs.has(one.id)) this.seqs.set(one.id, Math.max(one.seq, this.nextFree(one.id)));
     }
     const ids = data.window.map((w) => w.id);
     if (this.fresh) {
       const there = new Set(ids);
       for (const item of this.items.values()) if (!there.has(item.id)) item.open = false;
       this.front = this.front.filter((id) => there.has(id));
-      this.back = this.back.filter((id) => !there.has(id));
+      this.back = this.back.filter((id) => !there.has(id) || this.answered(id));
       this.order = ids;
-      this.last = data.last;
+      if (!waiting("label")) this.last = data.last;
       if (refused.length) this.back = [];
       this.prune();
     } else this.order.push(...ids.filter((id) => !this.order.includes(id)));
@@ -154,8 +154,13 @@ export class Session {
   }
 
   /** The first number that is free for a case, as far as this page knows. */
-  waiting(id) {
+  nextFree(id) {
     return Math.max(0, ...this.outbox.filter((e) => e.id === id).map((e) => e.seq + 1));
+  }
+
+  /** Whether a label of a case is still on its way. */
+  answered(id) {
+    return this.outbox.findLast((e) => e.id === id && (e.kind === "label" || e.kind === "undo"))?.kind === "label";
   }
 
   /** Forget cases that cannot come back by a key. */
