@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from core.storage.label_events import Event, Label
 
@@ -38,6 +38,7 @@ class PersonState:
         decided: Consensus labels that the person gave per case; the newest last.
         next_seq: The number of the next event per case; 1 where there is none yet.
         last: The event stored last, None without one.
+        next_turn: The turn of the next event per place; 1 where there is none yet.
     """
 
     annotator_id: str
@@ -49,6 +50,7 @@ class PersonState:
     decided: Mapping[str, tuple[Event, ...]]
     next_seq: Mapping[str, int]
     last: Event | None
+    next_turn: Mapping[Slot, int] = field(default_factory=dict)
 
     def label(self, case_id: str, slot: str = "main") -> Label | None:
         """The label that counts, None without one."""
@@ -64,30 +66,62 @@ def fold(events: Iterable[Event]) -> dict[str, PersonState]:
     return {who: fold_one(who, found) for who, found in people.items()}
 
 
-def fold_one(annotator_id: str, events: Sequence[Event]) -> PersonState:
+def fold_one(annotator_id: str, events: Iterable[Event]) -> PersonState:
     """What one person's events of one case set come to."""
-    labels: dict[Slot, Event] = {}
-    revoked: dict[Slot, int] = {}
-    taken_back: dict[Slot, None] = {}
-    comments: dict[str, tuple[Event, ...]] = {}
-    tags: dict[str, tuple[str, ...]] = {}
-    decided: dict[str, tuple[Event, ...]] = {}
-    next_seq: dict[str, int] = {}
-    last: Event | None = None
-    for e in sorted(events, key=lambda e: e.number):
-        new, slot, last = e.new, Slot(e.new.case_id, e.new.slot), e
-        next_seq[new.case_id] = max(next_seq.get(new.case_id, 1), new.seq + 1)
-        if new.kind == "label":
-            labels.pop(slot, None)  # so that the order of the mapping is that of storing
-            labels[slot] = e
-            taken_back.pop(slot, None)
-        elif new.kind == "revoke" and labels.pop(slot, None) is not None:
-            taken_back[slot] = None
-            revoked[slot] = revoked.get(slot, 0) + 1
-        elif new.kind == "comment":
-            comments[new.case_id] = (*comments.get(new.case_id, ()), e)
-        elif new.kind == "tags":
-            tags[new.case_id] = tuple(str(t) for t in new.payload.get("threats") or ())
-        elif new.kind == "consensus":
-            decided[new.case_id] = (*decided.get(new.case_id, ()), e)
-    return PersonState(annotator_id, labels, revoked, tuple(reversed(taken_back)), comments, tags, decided, next_seq, last)
+    folding = Folding(annotator_id)
+    folding.add(events)
+    return folding.state()
+
+
+class Folding:
+    """One person's events of one case set, taken in as they come, so that a new one costs the same however many there are."""
+
+    def __init__(self, annotator_id: str) -> None:
+        """Nothing was done yet."""
+        self.annotator_id = annotator_id
+        self.size = 0
+        self.last: Event | None = None
+        self._labels: dict[Slot, Event] = {}
+        self._revoked: dict[Slot, int] = {}
+        self._taken_back: dict[Slot, None] = {}
+        self._comments: dict[str, list[Event]] = {}
+        self._tags: dict[str, tuple[str, ...]] = {}
+        self._decided: dict[str, list[Event]] = {}
+        self._next_seq: dict[str, int] = {}
+        self._next_turn: dict[Slot, int] = {}
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take in events; all of them were stored after those before."""
+        for e in sorted(events, key=lambda e: e.number):
+            self.size, self.last = self.size + 1, e
+            new, slot = e.new, Slot(e.new.case_id, e.new.slot)
+            self._next_seq[new.case_id] = max(self._next_seq.get(new.case_id, 1), new.seq + 1)
+            self._next_turn[slot] = max(self._next_turn.get(slot, 1), new.turn + 1)
+            if new.kind == "label":
+                self._labels.pop(slot, None)  # so that the order of the mapping is that of storing
+                self._labels[slot] = e
+                self._taken_back.pop(slot, None)
+            elif new.kind == "revoke" and self._labels.pop(slot, None) is not None:
+                self._taken_back[slot] = None
+                self._revoked[slot] = self._revoked.get(slot, 0) + 1
+            elif new.kind == "comment":
+                self._comments.setdefault(new.case_id, []).append(e)
+            elif new.kind == "tags":
+                self._tags[new.case_id] = tuple(str(t) for t in new.payload.get("threats") or ())
+            elif new.kind == "consensus":
+                self._decided.setdefault(new.case_id, []).append(e)
+
+    def state(self) -> PersonState:
+        """What they come to by now."""
+        return PersonState(
+            annotator_id=self.annotator_id,
+            labels=dict(self._labels),
+            revoked=dict(self._revoked),
+            taken_back=tuple(reversed(self._taken_back)),
+            comments={c: tuple(found) for c, found in self._comments.items()},
+            tags=dict(self._tags),
+            decided={c: tuple(found) for c, found in self._decided.items()},
+            next_seq=dict(self._next_seq),
+            last=self.last,
+            next_turn=dict(self._next_turn),
+        )

@@ -17,7 +17,6 @@ from core.operators.labelling_loop import (
     feedback,
     leave_out,
     left_out,
-    person_of,
     queue,
     record,
     resolve,
@@ -26,6 +25,7 @@ from core.operators.labelling_loop import (
     undo,
     window,
 )
+from core.operators.labelling_people import people_of, person_of
 from core.operators.labelling_results import (
     LabelAgreement,
     PersonProgress,
@@ -36,7 +36,6 @@ from core.operators.labelling_results import (
     codes,
     consensus,
     disagreements,
-    people_of,
     progress,
     times,
     verdicts,

@@ -18,7 +18,8 @@ from core.labels.pool import Entry
 from core.labels.state import LABELLING_SLOTS, PersonState, Slot
 from core.labels.training_sets import Chosen, Which, chat, choose
 from core.operators.labelling_loop import asked_about, entries_for
-from core.operators.labelling_results import codes, counts_for, people_of
+from core.operators.labelling_people import people_of
+from core.operators.labelling_results import codes, counts_for
 from core.plots.case_camera import camera_picture
 from core.storage import Store
 from core.storage.label_events import Event, Label

@@ -15,9 +15,10 @@ from uuid import uuid4
 
 from core.errors import InputError, Problem
 from core.labels.order import labelling_order
-from core.labels.pool import Entry, entries_of
+from core.labels.pool import Entry, Role, entries_of
 from core.labels.rounds import Calibration, calibration_of, calibration_slots, training_slots
-from core.labels.state import LABELLING_SLOTS, PersonState, Slot, fold_one
+from core.labels.state import LABELLING_SLOTS, PersonState, Slot
+from core.operators.labelling_people import person_of
 from core.storage import Store
 from core.storage.label_events import Event, Label, NewEvent, Round
 from core.storage.labels import Conflict, Recorded
@@ -35,7 +36,8 @@ class QueueItem:
         token: All that a browser knows of the case.
         case_id: For the server only.
         slot: For the server only; it tells hidden checks.
-        seq: Number of the next event about this case.
+        seq: Number of the next event about this case; for the server only, since it tells that a case was there before.
+        turn: Number of the next event about this place of the queue, see `NewEvent.turn`.
     """
 
     position: int
@@ -43,6 +45,7 @@ class QueueItem:
     case_id: str
     slot: str
     seq: int
+    turn: int = 1
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,8 @@ def window(store: Store, set_id: str, annotator_id: str, *, round: Round = "labe
     first = _once_each([*again, *(s for s in open_ if s not in again)])[: max(n, 0)]
     done = len(slots) - len(open_)
     items = tuple(
-        QueueItem(done + i, token_of(salt, set_id, s), s.case_id, s.name, person.next_seq.get(s.case_id, 1)) for i, s in enumerate(first, 1)
+        QueueItem(done + i, token_of(salt, set_id, s), s.case_id, s.name, person.next_seq.get(s.case_id, 1), person.next_turn.get(s, 1))
+        for i, s in enumerate(first, 1)
     )
     return Window(items, done, len(slots), round, person.last)
 
@@ -166,8 +170,8 @@ def undo(store: Store, set_id: str, annotator_id: str, uid: str = "", *, round: 
         Nothing stored where there is no such label, or where calibration is finished.
     """
     person = person_of(store, set_id, annotator_id)
-    if uid and (there := [e for e in store.labels.events(set_id, annotator_id) if e.new.uid == uid]):
-        return Recorded((), tuple(there))
+    if uid and (there := store.labels.sent(set_id, annotator_id, [uid])):
+        return Recorded((), there)
     found = [e for s, e in person.labels.items() if _round_of(s) == round and (not of or e.new.uid == of)]
     if not found:
         return Recorded(())
@@ -178,7 +182,7 @@ def undo(store: Store, set_id: str, annotator_id: str, uid: str = "", *, round: 
         person.next_seq[label.case_id],
         "revoke",
         slot=label.slot,
-        payload={"seq": label.seq, "uid": label.uid},
+        payload={"seq": label.seq, "uid": label.uid, "turn": label.turn + 1},
         guidance_version=label.guidance_version,
         interface_version=label.interface_version,
     )
@@ -255,17 +259,17 @@ def entries_for(store: Store, set_id: str) -> tuple[Entry, ...]:
     return entries_of(store.cases.open(set_id).cases)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _table(store: Store, set_id: str, annotator_id: str, attempts: int) -> Mapping[str, Slot]:
-    """Every place that one person may be shown, by its token."""
+    """Every place that one person may be shown, by its token: a case has none but those of its role."""
     salt = store.labels.salt(annotator_id)
-    names = [*LABELLING_SLOTS, "training:1", *(f"calibration:{k}" for k in range(1, attempts + 1))]
-    return {token_of(salt, set_id, s): s for s in (Slot(e.case_id, name) for e in entries_for(store, set_id) for name in names)}
-
-
-def person_of(store: Store, set_id: str, annotator_id: str) -> PersonState:
-    """What one person's events of a set come to."""
-    return fold_one(annotator_id, store.labels.events(set_id, annotator_id))
+    names: Mapping[Role, Sequence[str]] = {
+        "labelling": ("main", "repeat"),
+        "training": ("training:1",),
+        "calibration": ("gold", *(f"calibration:{k}" for k in range(1, attempts + 1))),
+    }
+    slots = (Slot(e.case_id, name) for e in entries_for(store, set_id) for name in names.get(e.role, ()))
+    return {token_of(salt, set_id, s): s for s in slots}
 
 
 def _once_each(slots: Sequence[Slot]) -> list[Slot]:
@@ -289,7 +293,7 @@ def _finished(store: Store, set_id: str, annotator_id: str, events: Sequence[New
     person = person_of(store, set_id, annotator_id)
     now = calibration_of(entries_for(store, set_id), person, annotator_id)
     over = [f"calibration:{k}" for k in range(1, now.attempt + (now.state != "open"))]
-    stored = {e.new.uid for e in store.labels.events(set_id, annotator_id)}
+    stored = {e.new.uid for e in store.labels.sent(set_id, annotator_id, [e.uid for e in events])}
     return [
         Conflict(e, person.labels.get(Slot(e.case_id, e.slot)))
         for e in events

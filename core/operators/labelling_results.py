@@ -18,8 +18,9 @@ from core.labels.label_time import LabelTime, LabelTimes, label_time, label_time
 from core.labels.pool import Entry
 from core.labels.raters import RaterAgreement, rater_agreement
 from core.labels.rounds import Calibration, calibration_of
-from core.labels.state import PersonState, fold
+from core.labels.state import PersonState
 from core.operators.labelling_loop import asked_about, entries_for, queue
+from core.operators.labelling_people import people_of
 from core.storage import Store
 from core.storage.label_events import Label, NewEvent
 from core.threats.verdicts import HumanLabel, Rule, Verdict, label_verdicts
@@ -202,11 +203,6 @@ def basis(store: Store, set_id: str) -> str:
     """What every figure of a set rests on, as text that changes with it: its events, cleared flags, and flags that leave cases out."""
     chosen = {k: v for k, v in store.preferences.all().items() if k.startswith(f"labels:{set_id}:")}
     return sha256_json([store.labels.stamp(set_id), chosen])
-
-
-def people_of(store: Store, set_id: str) -> dict[str, PersonState]:
-    """What everybody's events of a set come to."""
-    return fold(store.labels.events(set_id))
 
 
 def codes(store: Store, set_id: str, purpose: str = "page") -> dict[str, str]:

@@ -11,8 +11,8 @@ from typing import Any
 from core.labels.consensus import decisions, main_labels
 from core.labels.pool import Entry
 from core.labels.raters import RaterAgreement, rater_agreement
-from core.operators.labelling import entries_for, left_out
-from core.operators.labelling_results import agreement, codes, counts_for, people_of
+from core.operators.labelling import entries_for, left_out, people_of
+from core.operators.labelling_results import agreement, codes, counts_for
 from core.operators.labelling_results import verdicts as label_verdicts
 from core.storage import Store
 from core.threats.binned import BINS, BinnedRate, Scale, binned_rates

@@ -49,7 +49,7 @@ class NewEvent:
         slot: Which place of the queue it belongs to: "main", "repeat", "gold", "training:1", "calibration:1", "review".
         payload: Of a label: timing and use of the page (t_ready_ms, t_key_ms, hidden_ms, playback_n, magnifier_ms, keyboard). Of a
             comment {"text"}, of tags {"threats": [...]}, of a consensus {"note"}, of a revoke {"seq", "uid"} of the label that is
-            taken back.
+            taken back. Of any of them, where it was made on a screen, "turn": see the property.
         guidance_version: Guidance that the person had read.
         interface_version: Version of the page.
     """
@@ -63,6 +63,15 @@ class NewEvent:
     payload: Mapping[str, Any] = field(default_factory=dict)
     guidance_version: str = ""
     interface_version: str = ""
+
+    @property
+    def turn(self) -> int:
+        """Position among the events of this annotator about this place of the queue, as far as the screen knew; `seq` where none is told.
+
+        A screen counts places and not cases, so that its numbers do not tell that a case was there before.
+        """
+        told = self.payload.get("turn")
+        return told if type(told) is int else self.seq
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import uuid4
@@ -45,7 +45,7 @@ class Conflict:
 
     Attributes:
         new: The event.
-        present: What stands in its way, None for a label to be taken back that was never there.
+        present: What stands in its way, None for a label to be taken back that was never there, and for a uid that is somebody else's.
     """
 
     new: NewEvent
@@ -157,19 +157,49 @@ class Labels:
             return Recorded(())
         with self.db.write(lock=f"labels:{annotator_id}:{set_id}", durable=True) as c:
             self._person(c, annotator_id)
-            self._living_set(c, set_id)
+            self._known_set(c, set_id)
             return self._append(c, annotator_id, set_id, events)
 
-    def events(self, set_id: str, annotator_id: str | None = None) -> tuple[Event, ...]:
-        """Everything that was done with a case set, the oldest first; by one person, or by all."""
-        where = [_e.set_id == set_id, *([] if annotator_id is None else [_e.annotator_id == annotator_id])]
+    def events(self, set_id: str, annotator_id: str | None = None, *, after: int = 0) -> tuple[Event, ...]:
+        """Everything that was done with a case set, the oldest first; by one person, or by all.
+
+        Args:
+            set_id: Case set.
+            annotator_id: The person; None for all.
+            after: Only events of larger numbers. What one person did in one set is stored in the order of its numbers, so that who knows
+                all up to a number misses nothing; what several did is not.
+        """
+        who = [] if annotator_id is None else [_e.annotator_id == annotator_id]
+        if after and annotator_id is not None:
+            who = [
+                _e.number > after,
+                sa.func.coalesce(_e.annotator_id, "") == annotator_id,
+            ]  # by numbers: they are few
         with self.db.read() as c:
-            return tuple(self._rows(c, *where))
+            return tuple(self._rows(c, _e.set_id == set_id, *who))
+
+    def sent(self, set_id: str, annotator_id: str, uids: Collection[str]) -> tuple[Event, ...]:
+        """Those events of one person in a set that have one of these uids."""
+        with self.db.read() as c:
+            found = [e for some in _batches(list(uids)) for e in self._rows(c, _e.uid.in_(some))]
+        return tuple(e for e in found if (e.annotator_id, e.set_id) == (annotator_id, set_id))
+
+    def people_in(self, set_id: str) -> tuple[str, ...]:
+        """Ids of all who did anything with a set, in the order in which they began."""
+        first = sa.func.min(_e.number)
+        with self.db.read() as c:
+            return tuple(
+                c.execute(sa.select(_e.annotator_id).where(_e.set_id == set_id).group_by(_e.annotator_id).order_by(first)).scalars()
+            )
 
     def stamp(self, set_id: str) -> int:
-        """A number that grows with every event of a set, so that what was worked out can be kept until there are more."""
+        """A number that grows with every event of a set, so that what was worked out can be kept until there are more.
+
+        It is how many there are: the largest number would stay where an event is stored after one that has a larger number, which
+        two people can bring about.
+        """
         with self.db.read() as c:
-            return int(c.execute(sa.select(sa.func.max(_e.number)).where(_e.set_id == set_id)).scalar() or 0)
+            return int(c.execute(sa.select(sa.func.count()).select_from(label_events).where(_e.set_id == set_id)).scalar_one())
 
     def _append(self, c: sa.Connection, annotator_id: str, set_id: str, events: Sequence[NewEvent]) -> Recorded:
         by_uid = {e.new.uid: e for some in _batches([e.uid for e in events]) for e in self._rows(c, _e.uid.in_(some))}
@@ -183,6 +213,9 @@ class Labels:
             there = by_uid.get(new.uid)
             if there is not None and _is_same(there, annotator_id, set_id, new):
                 known.append(there)
+                continue
+            if there is not None and (there.annotator_id, there.set_id) != (annotator_id, set_id):
+                conflicts.append(Conflict(new, None))
                 continue
             against = there or self._decided_since(c, set_id, new) or cases.against(new)
             if against is not None:
@@ -224,7 +257,7 @@ class Labels:
             raise InputError(f'Nobody is registered as "{annotator_id}" in this workspace; register first.')
         return found[0]
 
-    def _living_set(self, c: sa.Connection, set_id: str) -> None:
+    def _known_set(self, c: sa.Connection, set_id: str) -> None:
         if not is_id(set_id) or c.execute(sa.select(case_sets.c.id).where(case_sets.c.id == set_id)).first() is None:
             raise InputError(f'There is no saved case set "{set_id}" in this workspace; choose one from the list.')
 
@@ -274,7 +307,7 @@ class _Cases:
         if new.kind == "consensus" and (judged := self._judged.get(new.case_id)):
             return judged  # a third person decides, never one of those who labelled
         newest = self._newest.get((new.case_id, new.slot, _LANES.get(new.kind, "")))
-        return newest if newest is not None and newest.new.seq >= new.seq else None
+        return newest if newest is not None and newest.new.turn >= new.turn else None
 
 
 def _revokes(new: NewEvent, label: Event) -> bool:

@@ -96,7 +96,7 @@ def data_down(desk: Desk, content: CaseSet, window: labelling.Window, told: Told
         "title": NAMES[desk.round],
         "base": component.publish(component.FILES, folder),
         "window": [
-            {"id": i.token, "position": i.position, "seq": i.seq, "url": files.put_case(folder, content, by_id[i.case_id])}
+            {"id": i.token, "position": i.position, "seq": i.turn, "url": files.put_case(folder, content, by_id[i.case_id])}
             for i in window.items
         ],
         "total": window.total,

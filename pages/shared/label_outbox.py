@@ -7,7 +7,7 @@ wrong leaves the outbox as it is, and it is sent again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,7 +20,6 @@ from core.storage.label_events import LABELS, Event, NewEvent, Round
 _KINDS = ("label", "undo", "comment", "tags")
 _MOST = 400
 """Events of an outbox that are stored at once; the rest comes with the next one."""
-_TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -114,22 +113,7 @@ def record(desk: Desk, events: Sequence[NewEvent], acked: list[str], refused: li
             record(desk, [one], acked, refused)
         return
     acked += done.acked
-    for c in done.conflicts:
-        _settle(desk, c.new, c.present, acked, refused)
-
-
-def _settle(desk: Desk, new: NewEvent, present: Event | None, acked: list[str], refused: list[tuple[str, str]]) -> None:
-    """An event whose number is taken: by something that does not contradict it, then it gets another number; else it is refused."""
-    for _ in range(_TRIES):
-        harmless = present is not None and (new.slot != present.new.slot or {new.kind, present.new.kind} & {"comment", "tags"})
-        if present is None or not harmless:
-            break
-        done = labelling.record(desk.store, desk.set_id, desk.annotator_id, [new := replace(new, seq=present.new.seq + 1)])
-        if done.acked:
-            acked += done.acked
-            return
-        present = done.conflicts[0].present
-    refused.append((new.uid, conflict_text(new, present)))
+    refused += [(c.new.uid, conflict_text(c.new, c.present)) for c in done.conflicts]
 
 
 def conflict_text(new: NewEvent, present: Event | None) -> str:
@@ -137,7 +121,13 @@ def conflict_text(new: NewEvent, present: Event | None) -> str:
     names = {"Y": "threat", "N": "no threat", "U": "unsure"}
     if new.kind == "revoke":
         return "That label cannot be taken back any more."
-    if present is None or present.new.label is None:
+    if present is None:
+        return "This answer came under the id of another one; it was not stored, and the case comes again."
+    if present.new.kind == "consensus":
+        return "You decided this case in Review, so you are not asked to label it; your answer was not stored."
+    if new.kind == "tags":
+        return "You had chosen threats for this case in another tab; that choice counts, and the second one was not stored."
+    if present.new.label is None:
         return "This case was changed in another tab meanwhile; your answer was not stored, and the case comes again."
     mine, theirs = names.get(new.label or "", "this"), names[present.new.label]
     return f"You had labelled this case in another tab: {theirs}. That label counts; the second one ({mine}) was not stored."
@@ -182,7 +172,7 @@ def _new(desk: Desk, e: Mapping[str, Any], slots: Mapping[str, Any]) -> NewEvent
         kind=kind,
         label=label if kind == "label" else None,
         slot=slot.name,
-        payload=dict(payload),
+        payload={**payload, "turn": seq},
         guidance_version=desk.guidance,
         interface_version=desk.interface,
     )

@@ -47,8 +47,8 @@ def show(desk: Desk, cases: SavedCaseSet, title: str) -> None:
         if item is not None:
             for answer in (label_guidance.current().answer(x) for x in ("Y", "N", "U")):
                 st.button(
-                    answer.name, key=f"plain-{item.token}-{item.seq}-{answer.label}", help=answer.short,
-                    on_click=_press, args=(desk, item.token, item.seq, answer.label),
+                    answer.name, key=f"plain-{item.token}-{item.turn}-{answer.label}", help=answer.short,
+                    on_click=_press, args=(desk, item.token, item.turn, answer.label),
                 )  # fmt: skip
         st.button("Undo last", key=f"plain-undo-{window.done}", disabled=not window.done, on_click=_undo, args=(desk,))
         with st.container(width="stretch"):
