@@ -23,6 +23,11 @@ def case_code(digest: str, case_id: str) -> str:
     return sha256_bytes("\x1f".join([digest, case_id]).encode("utf-8", "surrogatepass"))[:16]
 
 
+def set_code(digest: str) -> str:
+    """How a case set is named in files that leave the house: whoever has it can check that it is this one."""
+    return sha256_bytes("\x1f".join(["case set", digest]).encode())[:16]
+
+
 def band(years: float) -> str:
     """Driving experience in words, wide enough not to point to one person."""
     return next(text for below, text in BANDS if years < below)
@@ -58,7 +63,8 @@ class LabelRow(BaseModel):
 
 
 FIELDS: Mapping[str, str] = {
-    "case": "First 16 hex digits of SHA-256 of the digest of the case set, a unit separator (U+001F), and the case id.",
+    "case": "First 16 hex digits of SHA-256 of the digest of the case set, a unit separator (U+001F), and the case id. The digest stands "
+    "in no file that leaves the house, so only those who have the set can tell the case.",
     "scene": "The scene; cases of several planners share it.",
     "annotator": "A code for the person, made for this set alone. It is the same in every export of the set.",
     "label": "Y: the planner adds a threat that the expert does not have. N: it does not. U: cannot be told (an abstention).",

@@ -1,4 +1,4 @@
-"""Labels as training data for a Prosecutor: one chat about images for each case, split by scene so that no scene is on both sides.
+"""Labels as training data for a Prosecutor: one chat about images a case, split so that neither a scene nor a drive is on both sides.
 
 Source: FluidTest, section 4.3 and appendix F: a "union" set, in which one Y of anybody makes a case positive, and a "filtered" one, from
 which cases on which people differ are left out; a tenth of the data tests.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -79,7 +79,8 @@ def choose(
         answers: All labels that count, per case.
         decided: Consensus per case.
         which: "union" or "filtered".
-        split: Share of the scenes that test.
+        split: Share of the scenes that test; scenes of one drive stay together. Which ones does not depend on the answers, so what tests
+            in one set never trains in the other, nor later when there are more labels.
         seed: Of the split.
 
     Raises:
@@ -97,8 +98,8 @@ def choose(
             targets[e.case_id] = "Y" if found == "Y" else "N"
         else:
             out[found] += 1
-    testing = _testing(sorted({e.scene_id for e in entries if e.case_id in targets}), split, seed)
-    examples = tuple(Example(e, targets[e.case_id], "test" if e.scene_id in testing else "train") for e in entries if e.case_id in targets)
+    testing = _testing({_drive(e) for e in entries}, {_drive(e) for e in entries if e.case_id in targets}, split, seed)
+    examples = tuple(Example(e, targets[e.case_id], "test" if _drive(e) in testing else "train") for e in entries if e.case_id in targets)
     return Chosen(examples, dict(out))
 
 
@@ -140,9 +141,18 @@ def _target(labels: Sequence[Label], decided: Label | None, which: Which) -> str
     return "Y" if "Y" in kinds else "N"
 
 
-def _testing(scenes: Sequence[str], split: float, seed: int) -> set[str]:
-    """Scenes that test: at least one where any are asked for and two are there."""
-    if split == 0 or len(scenes) < 2:
+def _drive(entry: Entry) -> str:
+    return entry.drive or entry.scene_id
+
+
+def _testing(drives: Set[str], used: Set[str], split: float, seed: int) -> set[str]:
+    """Drives that test: a share of all of them, and with two or more in use at least one of those, and not all."""
+    if split == 0 or len(used) < 2:
         return set()
-    n = min(max(1, int(split * len(scenes) + 0.5)), len(scenes) - 1)
-    return set(sorted(scenes, key=lambda s: hashlib.sha256(f"{seed}\x1f{s}".encode("utf-8", "surrogatepass")).digest())[:n])
+
+    def first(some: Set[str]) -> set[str]:
+        n = min(max(1, int(split * len(some) + 0.5)), len(some) - 1)
+        return set(sorted(some, key=lambda s: hashlib.sha256(f"{seed}\x1f{s}".encode("utf-8", "surrogatepass")).digest())[:n])
+
+    found = first(drives)
+    return found if 0 < len(found & used) < len(used) else first(used)

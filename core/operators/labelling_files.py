@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from core.errors import InputError
 from core.labels.consensus import decisions, main_labels
-from core.labels.export import FORMAT, Exported, LabelRow, band, case_code, codebook
+from core.labels.export import FORMAT, Exported, LabelRow, band, case_code, codebook, set_code
 from core.labels.label_time import label_time
 from core.labels.pool import Entry
 from core.labels.state import LABELLING_SLOTS, PersonState, Slot
@@ -95,7 +95,7 @@ def export(store: Store, set_id: str, folder: Path | None = None, *, planner: bo
         rows = [r.model_copy(update={"case_id": back[r.case].case_id, "planner": back[r.case].planner_id}) for r in rows]
     lines = "".join(r.line() + "\n" for r in rows)
     used = sorted({k for r in rows for k in r.model_dump(exclude_none=True)})
-    head = {"Format": FORMAT, "Case set": f"{saved.name}, digest {saved.digest}", "Cases": len(entries)}
+    head = {"Format": FORMAT, "Case set": f"{saved.name}, code {set_code(saved.digest)}", "Cases": len(entries)}
     head |= {"Data": "synthetic: made up, not recorded"} if saved.synthetic else {}
     persons = _persons(store, names, rows)
     left = {k: n for k, n in sorted(gone.items()) if n}
@@ -124,7 +124,7 @@ def training_set(
         set_id: Case set.
         folder: Where it is written; None only counts what would be in it.
         which: "union" or "filtered".
-        split: Share of the scenes that test.
+        split: Share of the scenes that test; those of one drive stay together.
         seed: Of the split.
         images: Whether images are written.
 
@@ -158,7 +158,7 @@ def training_set(
         "set": which,
         "split": split,
         "seed": seed,
-        "case_set": saved.digest,
+        "case_set": set_code(saved.digest),
         "synthetic": saved.synthetic,
         "examples": {p: {t: chosen.count(p, t) for t in ("Y", "N")} for p in ("train", "test")},
         "left_out": dict(chosen.left_out),

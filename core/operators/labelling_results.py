@@ -206,13 +206,17 @@ def basis(store: Store, set_id: str) -> str:
 
 
 def codes(store: Store, set_id: str, purpose: str = "page") -> dict[str, str]:
-    """Codes for people on one set, by their ids: nothing that tells who it is or when they came."""
-    salts, length = store.labels.salts(), 4
-    while True:
-        out = {w: "p" + hashlib.sha256(f"{salt}\x1f{set_id}\x1f{purpose}".encode()).hexdigest()[:length] for w, salt in salts.items()}
-        if len(set(out.values())) == len(out):
-            return out
-        length += 1
+    """Codes for people on one set, by their ids: nothing that tells who it is or when they came.
+
+    Four digits, or as many more as it takes to differ from those who registered before; so a code never changes when others come.
+    """
+    salts, out = store.labels.salts(), dict[str, str]()
+    taken = set[str]()
+    for who, salt in salts.items():
+        whole = hashlib.sha256(f"{salt}\x1f{set_id}\x1f{purpose}".encode()).hexdigest()
+        out[who] = next(code for n in range(4, len(whole) + 1) if (code := f"p{whole[:n]}") not in taken)
+        taken.add(out[who])
+    return out
 
 
 def counts_for(store: Store, set_id: str, people: Mapping[str, PersonState]) -> dict[str, bool]:

@@ -124,9 +124,9 @@ class Labels:
             return self._person(c, annotator_id)
 
     def salts(self) -> dict[str, str]:
-        """What each person's names for others are made with; it never leaves the server."""
+        """What each person's names for others are made with, in the order in which they registered; it never leaves the server."""
         with self.db.read() as c:
-            return {r.id: r.salt for r in c.execute(sa.select(_a.id, _a.salt))}
+            return {r.id: r.salt for r in c.execute(sa.select(_a.id, _a.salt).order_by(_a.registered_at, _a.id))}
 
     def salt(self, annotator_id: str) -> str:
         """That of one person.
