@@ -68,7 +68,7 @@ class Database:
         Raises:
             InputError: The database cannot be used (file damaged, server gone).
         """
-        with self._told("read"), self.engine.connect() as c, c.begin():
+        with self._told(["read"]), self.engine.connect() as c, c.begin():
             yield c
 
     @contextmanager
@@ -83,7 +83,8 @@ class Database:
             InputError: The database cannot be used (disk full, file read-only, another writer for too long).
         """
         turn = self.turn if self.is_sqlite else nullcontext()
-        with self._told("written; nothing of this change was saved"), turn, self.engine.connect() as c:
+        deed = ["written; nothing of this change was saved"]
+        with self._told(deed), turn, self.engine.connect() as c:
             c = c.execution_options(**{_WRITE: True, _DURABLE: durable})
             with c.begin():
                 if durable and not self.is_sqlite:
@@ -91,6 +92,8 @@ class Database:
                 if lock:
                     self.take(c, lock)
                 yield c
+                if not self.is_sqlite:  # a server that goes away now may have written it, and could not say so any more
+                    deed[0] = "reached; it is not known whether this change was saved"
 
     def take(self, c: sa.Connection, lock: str) -> None:
         """Take a further lock until the end of the transaction."""
@@ -108,13 +111,13 @@ class Database:
         c.execute(insert.on_conflict_do_nothing(), [dict(r) for r in rows])
 
     @contextmanager
-    def _told(self, deed: str) -> Iterator[None]:
+    def _told(self, deed: Sequence[str]) -> Iterator[None]:
         try:
             yield
         except (DatabaseError, sqlite3.Error) as e:  # the second from the pragmas of a new connection
             if (why := _trouble(e.orig if isinstance(e, DatabaseError) else e)) is None:
                 raise
-            raise InputError(f'The database "{self.name}" cannot be {deed}: {why}.') from e
+            raise InputError(f'The database "{self.name}" cannot be {deed[0]}: {why}.') from e
 
 
 def make_database(settings: Settings) -> Database:

@@ -227,6 +227,20 @@ def test_the_database_itself_refuses_a_second_event_of_a_number_and_of_a_uid(sto
             c.execute(label_events.insert().values(row | change))
 
 
+def test_the_stamp_grows_with_every_event_whatever_the_order_of_storing(store: Store, set_id: str, ann: str) -> None:
+    """On PostgreSQL, somebody's event may be stored after one of somebody else that has a larger number."""
+    bob = store.labels.register("Bob", 1, False).id
+    store.labels.append(ann, set_id, [event("c1"), event("c2")])
+    before = store.labels.stamp(set_id)
+    with store.db.write() as c:  # as if it had been numbered before those
+        row = {"uid": uuid4().hex, "annotator_id": bob, "set_id": set_id, "case_id": "c1", "seq": 1, "kind": "label", "label": "N"}
+        row |= {"slot": "main", "payload": {}, "guidance_version": "", "interface_version": "", "at": schema.now(), "number": -1}
+        c.execute(label_events.insert().values(row))
+    assert store.labels.stamp(set_id) > before
+    assert store.labels.people_in(set_id) == (bob, ann)
+    assert len(store.labels.events(set_id)) == 3
+
+
 # Any order of anything
 
 
@@ -348,6 +362,28 @@ def test_labels_are_durable_where_the_database_is_set_not_to_be(tmp_path: Path, 
         assert c.execute(sa.text("SHOW synchronous_commit")).scalar() == "on"
     with opened.db.write() as c:
         assert c.execute(sa.text("SHOW synchronous_commit")).scalar() == "off"
+    opened.close()
+
+
+@pytest.mark.postgres
+def test_a_server_that_goes_away_at_the_end_of_a_write_leaves_it_open_and_the_outbox_settles_it(tmp_path: Path, new_postgres: Any) -> None:
+    opened = open_store(Settings.from_environment({"ODDYSSEY_HOME": str(tmp_path), "DATABASE_URL": new_postgres()}))
+    ann, set_id, outbox = opened.labels.register("Ann", 1, False).id, saved_set(opened), [event()]
+
+    cuts = [1]
+
+    def cut(c: sa.Connection) -> None:
+        if cuts and cuts.pop():
+            pid = c.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+            with opened.db.engine.connect() as other:
+                other.execute(sa.text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+
+    sa.event.listen(opened.db.engine, "commit", cut)
+    with pytest.raises(InputError, match="not known whether this change was saved"):
+        opened.labels.append(ann, set_id, outbox)
+    for _ in range(2):
+        assert opened.labels.append(ann, set_id, outbox).acked == (outbox[0].uid,)
+    assert len(opened.labels.events(set_id)) == 1
     opened.close()
 
 
