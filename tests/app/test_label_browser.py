@@ -125,7 +125,7 @@ def test_undo_reload_and_resume(fresh_server, tab):
     first, second = press(page, "y"), press(page, "n")
     wait_for_case(page)
     page.keyboard.press("Backspace")
-    page.get_by_text("Case 2 of 13").wait_for()
+    label(page).locator(".progress b", has_text="Case 2 of 13").wait_for()  # the line for screen readers says it, too
     assert press(page, " ") == second
     saved(page)
     assert work.labels(ada) == [(first, "Y"), (second, "N"), (second, "U")]  # nothing is deleted
@@ -136,7 +136,7 @@ def test_undo_reload_and_resume(fresh_server, tab):
     assert on_screen(page) == third
     assert "Saved: case 2, unsure" in progress(page)
     page.keyboard.press("Backspace")  # of a label that this page has not seen
-    page.get_by_text("Case 2 of 13").wait_for()
+    label(page).locator(".progress b", has_text="Case 2 of 13").wait_for()  # the line for screen readers says it, too
     assert press(page, "y") == second
     assert press(page, "n") == third
     saved(page)
