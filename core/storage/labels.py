@@ -340,7 +340,7 @@ def _check(events: Sequence[NewEvent]) -> None:
             ("kind", e.kind, e.kind in _KINDS, ", ".join(_KINDS)),
             ("label", e.label, e.label in LABELS if labelled else e.label is None, ", ".join(LABELS) if labelled else "none"),
             ("slot", e.slot[:60], bool(_SLOT.fullmatch(e.slot)), "main, repeat, gold, review, training:1, calibration:1 and so on"),
-            ("payload", str(dict(e.payload))[:60], _fits(e), f"JSON values of up to {_LONGEST_PAYLOAD:,} characters"),
+            ("payload", ", ".join(map(str, e.payload))[:60], _fits(e), f"JSON values of up to {_LONGEST_PAYLOAD:,} characters"),
         ]
         problems += [Problem(i, column, str(got), allowed) for column, got, fine, allowed in rules if not fine]
     if problems:
@@ -350,5 +350,5 @@ def _check(events: Sequence[NewEvent]) -> None:
 def _fits(event: NewEvent) -> bool:
     try:
         return len(json.dumps(dict(event.payload), allow_nan=False)) <= _LONGEST_PAYLOAD
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return False

@@ -147,7 +147,13 @@ def _batches(events: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]
 
 def _undo(desk: Desk, e: Mapping[str, Any], acked: list[str], refused: list[tuple[str, str]]) -> None:
     uid = str(e.get("uid", ""))
-    done = labelling.undo(desk.store, desk.set_id, desk.annotator_id, uid, round=desk.round, of=str(e.get("target") or ""))
+    try:
+        done = labelling.undo(desk.store, desk.set_id, desk.annotator_id, uid, round=desk.round, of=str(e.get("target") or ""))
+    except InputError as problem:
+        if not problem.problems:
+            raise
+        refused.append((uid, "This came in a form that is not known; nothing was taken back."))
+        return
     acked += done.acked
     if uid not in done.acked:
         refused.append((uid, "There was no label to take back; another tab may have done so."))

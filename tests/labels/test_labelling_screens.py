@@ -129,6 +129,31 @@ def mine_event(tab: Tab) -> dict[str, Any]:
     return tab.outbox.pop()
 
 
+def test_nothing_malformed_keeps_a_press_out(store: Store, set_id: str) -> None:
+    """Of each kind of event, everything that a broken page could send; a good press stands before and after each."""
+    deep: Any = []
+    for _ in range(2_000):
+        deep = [deep]
+    changes: list[dict[str, Any]] = [{"uid": "short"}, {"uid": None}, {"uid": "é" * 12}, {"id": None}, {"kind": []}]
+    changes += [{"seq": x} for x in (0, 10**9, None, "1", True)]
+    changes += [{"payload": x} for x in ("x", None, {"x": "y" * 30_000}, {"x": deep}, {"x": float("nan")})]
+    tab = Tab(store, set_id, person(store))
+    good = [tab.add(token, "label", "Y") for token in tab.queue[:1]]
+    for kind in ("label", "comment", "tags", "undo"):
+        for change in changes:
+            if kind == "undo" and not {"uid", "kind"} & set(change):
+                continue  # the others mean nothing to it
+            tab.outbox.append({**mine_event(tab), "uid": uuid4().hex, "kind": kind, "target": "no such label", **change})
+    tab.turns[tab.queue[0]] = 2
+    tab.outbox = [e for e in tab.outbox if e["uid"]]
+    good.append(tab.add(tab.queue[0], "comment", payload={"text": "after all of it"}))
+    sent = len(tab.outbox)
+    told = tab.send()
+    assert (told.error, list(told.acked)) == ("", good)
+    assert len(told.conflicts) == sent - len(good)
+    assert all(text for _, text in told.conflicts)
+
+
 def test_a_token_of_another_person_or_set_stores_nothing(store: Store, set_id: str) -> None:
     ann, bob = Tab(store, set_id, person(store)), Tab(store, set_id, person(store, "Bob"))
     elsewhere = Tab(store, keep(store, labelling_cases(), "Other"), ann.desk.annotator_id)

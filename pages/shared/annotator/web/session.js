@@ -66,7 +66,8 @@ export class Session {
   add(item, kind, more) {
     const seq = this.seqs.get(item.id) ?? item.seq;
     this.seqs.set(item.id, seq + 1);
-    const event = { uid: newId(), id: item.id, seq, kind, at: Date.now(), ...more };
+    const at = Math.max(Date.now(), (this.outbox.at(-1)?.at ?? 0) + 1); // in order even where the clock is set back
+    const event = { uid: newId(), id: item.id, seq, kind, at, ...more };
     this.outbox.push(event);
     this.persist();
     this.flush();
