@@ -54,10 +54,12 @@ def workspace_card() -> None:
     shell.workspace_card(table.name, [*lines, place])
 
 
-st.set_page_config(page_title="Oddyssey", page_icon=str(BRAND / "favicon.png"), layout="wide", initial_sidebar_state="expanded")
+st.set_page_config(page_title="Oddyssey", page_icon=str(BRAND / "favicon.png"), layout="wide")
 st.logo(str(BRAND / "logo.svg"), size="large")
 shell.use_style()
 page = st.navigation(navigation.sections())
+# Said once a run: a page that said something else later left it to chance which of the two the browser heard last.
+st.set_page_config(initial_sidebar_state=navigation.sidebar(page))
 shell.forward()
 with shell.errors_as_card("Workspace", "The workspace cannot be opened, so no page can be shown."):
     load_demo()

@@ -46,7 +46,6 @@ def sweep(folder: str) -> None:
 
 
 shell.begin("pages/label.py")
-st.set_page_config(initial_sidebar_state="collapsed")
 with shell.errors_as_card(NAME, "Nothing can be labelled now.", "Labels that were saved stay saved."):
     now = chosen()
     if now is None:

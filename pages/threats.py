@@ -59,5 +59,5 @@ elif view == METRICS:
 elif view == OVERLAP:
     threat_analysis.overlap(found, numbers)
 else:
-    threat_rates.overview(report, numbers)
+    threat_rates.overview(report, numbers, found)
     threat_source.download(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -136,6 +136,31 @@ def measure(cases: Sequence[Case], metrics: Sequence[Metric] | None = None, *, r
     values = {m.key: {p: {s: m.of(c) for s, c in sorted(of.items())} for p, of in by.items()} for m in every}
     summaries = tuple(s for m in every for s in _summaries(m.key, values[m.key], repeats, seed))
     return MetricTable(every, values, in_common(by), summaries)
+
+
+def on_scenes(
+    table: MetricTable, scenes: Mapping[str, Collection[str]], keys: Collection[str], *, repeats: int = REPEATS, seed: int = SEED
+) -> dict[tuple[str, str], Summary]:
+    """Metrics over chosen scenes of each planner, such as those in which it was judged, so that both stand on the same ones.
+
+    Args:
+        table: The metrics of all cases.
+        scenes: Scenes by planner; those that the table does not have are left out.
+        keys: Metrics; those that the table does not have are left out.
+        repeats: Resamples of the bootstrap over scenes.
+        seed: Of the resamples.
+
+    Returns:
+        Summaries by key of the metric and planner.
+    """
+    known = [m.key for m in table.metrics if m.key in keys]
+    chosen = {
+        k: {
+            p: {s: table.values[k][p][s] for s in sorted(of) if s in table.values[k][p]} for p, of in scenes.items() if p in table.values[k]
+        }
+        for k in known
+    }
+    return {(k, s.planner_id): s for k in known for s in _summaries(k, chosen[k], repeats, seed)}
 
 
 def _from_outside(names: Set[str], own: Sequence[Metric]) -> list[Metric]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -13,6 +13,7 @@ from core.operators import labelling, outside, threats
 from core.storage import SavedCaseSet
 from core.trajectories.case import Case
 from core.trajectories.case_set import CaseSet
+from core.trajectories.filters import FilterCount, filter_counts
 from core.trajectories.measure import Metric, MetricTable
 from pages.shared import case_picture, case_sets, shell, state
 from pages.shared.markup import Text, code, count, fill, strong, table
@@ -23,6 +24,14 @@ FAR_M = 3.0
 """Distance at the end from which the headline counts a case."""
 LONG_NAME = 16
 """Letters of a scene's name in the headline."""
+_REASONS = 3
+"""Reasons for empty cells that are told below the table."""
+WHAT = {
+    "open_future": "People accepted futures that lie apart.",
+    "trivial_expert": "The expert drove straight on at one speed, or stood.",
+    "bad_calibration": "A camera's parameters cannot be right.",
+}
+"""What the flags mean that a rule sets; others come from the source or from the checks of the import."""
 ROLES = {"labelling": "to be labelled", "training": "training", "calibration": "calibration", "example": "worked example"}
 
 
@@ -133,6 +142,16 @@ def frame(cases: Sequence[Case], numbers: MetricTable) -> pd.DataFrame:
     return found.dropna(axis="columns", how="all") if rows else found
 
 
+def lacking(cases: Sequence[Case], numbers: MetricTable, columns: Collection[str]) -> list[str]:
+    """Why cells of a table have no number, each reason with its cases, the most frequent first."""
+    reasons: Counter[tuple[str, str]] = Counter()
+    for m in numbers.metrics:
+        if m.label in columns:
+            found = (numbers.values[m.key][c.planner_id][c.scene_id] for c in cases)
+            reasons.update((m.label, x.reason) for x in found if x.value is None)
+    return [f"{label} of {count(n, 'case')}: {why}" for (label, why), n in reasons.most_common()]
+
+
 def show(saved: SavedCaseSet, content: CaseSet, numbers: MetricTable, found: Filter) -> None:
     """The table; a click opens a case below it."""
     out = f"; {count(found.left_out, 'case')} left out by the choices above" if found.left_out else ""
@@ -144,9 +163,12 @@ def show(saved: SavedCaseSet, content: CaseSet, numbers: MetricTable, found: Fil
     metrics = [m.label for m in numbers.metrics if m.label in data.columns]
     config = {m: st.column_config.NumberColumn(format="%.2f") for m in metrics} | {"Horizon, s": st.column_config.NumberColumn(format="%g")}
     event = st.dataframe(
-        data, hide_index=True, height=min(320, 38 + 35 * len(data)), column_config=config, on_select="rerun", selection_mode="single-row",
-        key=f"case_table-{saved.id}-{len(found.shown)}",
+        data, hide_index=True, placeholder="–", height=min(320, 38 + 35 * len(data)), column_config=config, on_select="rerun",
+        selection_mode="single-row", key=f"case_table-{saved.id}-{len(found.shown)}",
     )  # fmt: skip
+    if why := lacking(found.shown, numbers, metrics):
+        more = f" And {count(len(why) - _REASONS, 'more reason', 'more reasons')}." if len(why) > _REASONS else ""
+        shell.note(f"– : no number. {' '.join(why[:_REASONS])}{more}")
     place = {c.case_id: i for i, c in enumerate(content.cases, 1)}
     if chosen := event["selection"]["rows"]:
         st.query_params[CASE] = str(place[found.shown[chosen[0]].case_id])
@@ -198,8 +220,16 @@ def _facts(case: Case) -> list[tuple[str, Text]]:
 
 
 def leave_out(saved: SavedCaseSet, content: CaseSet) -> None:
-    """Which flags keep a case from being labelled."""
-    flags = Counter(f for c in content.cases for f in c.flags)
+    """How many cases each flag holds, and which flags keep a case from being labelled."""
+    counts = _flags(content.digest, content)
+    shell.section("Flags", "set on import; a case with a flag is labelled all the same until somebody says otherwise")
+    rows = [
+        [strong(f.replace("_", " ")), WHAT.get(f, "From the source, or from the checks of the import."), f"{x.flagged:,}", f"{x.passed:,}",
+         f"{x.unknown:,}"]
+        for f, x in counts.items()
+    ]  # fmt: skip
+    shell.html(table(["Flag", "What it says", "Flagged", "Not flagged", "Cannot tell"], rows, right=(2, 3, 4)))
+    flags = {f: x.flagged for f, x in counts.items() if x.flagged}
     if not flags:
         return
     now = [f for f in labelling.left_out(state.store(), saved.id) if f in flags]
@@ -210,6 +240,12 @@ def leave_out(saved: SavedCaseSet, content: CaseSet) -> None:
     if sorted(wanted) != sorted(now):
         labelling.leave_out(state.store(), saved.id, wanted)
         st.rerun()
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _flags(digest: str, _content: CaseSet) -> dict[str, FilterCount]:
+    del digest  # only a key of the cache
+    return filter_counts(_content.cases)
 
 
 def _end(numbers: MetricTable) -> Metric:
@@ -232,8 +268,8 @@ def headline(saved: SavedCaseSet, numbers: MetricTable) -> Text:
     far = sum(v > FAR_M for v, _, _ in ends)
     value, planner, scene = max(ends)
     return fill(
-        "In {k} of {n} cases the planner is more than {m:g} m from the expert after {t}; the farthest is {p} in {s}, {v}.",
-        k=strong(f"{far:,}"), n=f"{len(ends):,}", m=FAR_M, t=_seconds(end), p=planner.replace("_", " "),
+        "In {k} of {n} the planner is more than {m:g} m from the expert after {t}; the farthest is {p} in {s}, {v}.",
+        k=strong(f"{far:,}"), n=count(len(ends), "case"), m=FAR_M, t=_seconds(end), p=planner.replace("_", " "),
         s=scene if len(scene) <= LONG_NAME else scene[:LONG_NAME] + "…", v=strong(f"{value:.1f} m"),
     )  # fmt: skip
 

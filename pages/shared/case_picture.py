@@ -31,6 +31,12 @@ def view(content: CaseSet, case: Case) -> dict[str, Any]:
     return _view(content.digest, case.case_id, case)
 
 
+def end(content: CaseSet, case: Case) -> str:
+    """Where the planner is in the end, seen from the expert, as the question says it, such as "1.9 m to the left"."""
+    said = str(view(content, case)["question"]).split(" the planner is ", 1)[-1].split(". ")[0]
+    return said.removesuffix(" than the expert").removesuffix(" of the expert").removesuffix(" from the expert")
+
+
 @st.cache_data(show_spinner=False, max_entries=128)
 def _picture(digest: str, case_id: str, camera: str, width: int, _content: CaseSet, _shown: Mapping[str, Any]) -> bytes:
     del digest, case_id, camera  # only keys of the cache

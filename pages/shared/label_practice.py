@@ -13,7 +13,7 @@ from core.storage import SavedCaseSet, Store
 from core.storage.label_events import LABELS, Annotator, Label
 from pages.shared import case_picture, case_sets, label_guidance, shell
 from pages.shared.label_guidance import TONES
-from pages.shared.markup import Text, chip, fill, table
+from pages.shared.markup import Text, chip, fill, minus, table
 from pages.shared.shell import Tile
 
 SLOT = "training:1"
@@ -78,13 +78,13 @@ def training_result(store: Store, cases: SavedCaseSet, annotator: Annotator) -> 
 def calibration_result(now: Calibration) -> None:
     """Figures of a finished attempt, with the table that they come from."""
     recall, kappa, found = now.recall, now.kappa_interval, now.recall_interval
-    of_kappa = "" if kappa.low is None or kappa.high is None else f", 95 %: {kappa.low:.2f} to {kappa.high:.2f}"
+    of_kappa = "" if kappa.low is None or kappa.high is None else f", 95 %: {minus(kappa.low)} to {minus(kappa.high)}"
     of_recall = "" if found is None else f", 95 %: {found[0]:.0%} to {found[1]:.0%}"
     shell.tiles(
         [
             Tile(
                 "Cohen's kappa",
-                "not defined" if now.kappa is None else f"{now.kappa:.2f}",
+                "not defined" if now.kappa is None else minus(now.kappa),
                 f"needed {PASS_KAPPA:g}, n = {now.total}{of_kappa}",
             ),
             Tile(

@@ -17,7 +17,7 @@ from core.operators import labelling
 from core.storage import SavedCaseSet, Store
 from core.storage.label_events import Annotator, Round
 from pages.shared import label_guidance, label_practice, label_who, shell
-from pages.shared.markup import Text, code, count, fill, mark
+from pages.shared.markup import Text, code, count, fill, mark, minus
 from pages.shared.shell import Step
 
 NAME = "Label"
@@ -143,7 +143,7 @@ def _calibration(store: Store, cases: SavedCaseSet, annotator: Annotator) -> Ann
 def _verdict(now: Calibration) -> Text:
     if now.state == "open":
         return fill("Now {n} without a word about your answers; labelling opens if they fit.", n=mark(count(now.total, "case")))
-    kappa = "not defined" if now.kappa is None else f"{now.kappa:.2f}".replace("-", "−")
+    kappa = "not defined" if now.kappa is None else minus(now.kappa)
     if now.state == "passed":
         return fill("Passed: kappa {k} with the known answers, and {f} of {y} threats found.", k=mark(kappa), f=now.found, y=now.gold_yes)
     return fill(

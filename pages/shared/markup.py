@@ -65,6 +65,12 @@ def count(n: int, one: str, several: str = "") -> str:
     return f"{n:,} {one if n == 1 else several or one + 's'}"
 
 
+def minus(x: float, form: str = ".2f") -> str:
+    """A number with the sign that is one, and none before a zero."""
+    text = format(x, form)
+    return (text if any(c in "123456789" for c in text) else text.lstrip("+-")).replace("-", "−")
+
+
 def bar(share: float, tone: Tone = "info") -> Markup:
     """A horizontal bar filled to `share`, cut to 0..1."""
     width = f"{min(max(share, 0.0), 1.0):.2%}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -38,6 +39,15 @@ ENTRIES: Sequence[Entry] = (
     Entry("Trajectory threats", "pages/review.py", "Review", ":material/groups:"),
     Entry("Trajectory threats", "pages/threats.py", "Threat rates", ":material/warning:"),
 )
+
+
+WIDE = frozenset({"Label"})
+"""Titles of pages that need the whole width of the window."""
+
+
+def sidebar(page: st.Page) -> Literal["collapsed", "expanded"]:
+    """How the sidebar stands when a page is opened; whoever opens or closes it there has the say."""
+    return "collapsed" if page.title in WIDE else "expanded"
 
 
 def sections() -> dict[str, list[st.Page]]:

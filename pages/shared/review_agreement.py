@@ -14,7 +14,7 @@ from core.plots.threat_maps import LABEL_CATEGORIES, overlap_map, pattern_map
 from core.storage.label_events import Label
 from core.threats import overlap_matrix
 from pages.shared import charts, shell
-from pages.shared.markup import Text, count, table
+from pages.shared.markup import Text, count, minus, table
 from pages.shared.shell import Tile
 
 MOST_PEOPLE = 8
@@ -23,12 +23,12 @@ MOST_PEOPLE = 8
 
 def number(x: Interval, digits: int = 2) -> str:
     """A figure."""
-    return "–" if x.value is None else f"{x.value:.{digits}f}"
+    return "–" if x.value is None else minus(x.value, f".{digits}f")
 
 
 def between(x: Interval, digits: int = 2) -> str:
     """Its interval."""
-    return "" if x.low is None or x.high is None else f"{x.low:.{digits}f} to {x.high:.{digits}f}"
+    return "" if x.low is None or x.high is None else f"{minus(x.low, f'.{digits}f')} to {minus(x.high, f'.{digits}f')}"
 
 
 def show(found: LabelAgreement, groups: Mapping[str, RaterAgreement]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import pandas as pd
@@ -72,13 +73,27 @@ def _would_sway(store: Store, saved: SavedCaseSet, who: Annotator) -> bool:
     return True
 
 
+def ends(content: CaseSet, rows: Sequence[Disputed]) -> list[str]:
+    """Where each planner is in the end, which tells cases of one scene apart without a name; a number where even that is the same."""
+    out: list[str] = []
+    seen: Counter[tuple[str, str]] = Counter()
+    for d in rows:
+        case = case_sets.by_id(content, d.case_id)
+        said = "" if case is None else case_picture.end(content, case)
+        seen[d.scene_id, said] += 1
+        n = seen[d.scene_id, said]
+        out.append(said if n == 1 else f"{said} ({n})")
+    return out
+
+
 def _list(content: CaseSet, rows: Sequence[Disputed], part: str) -> Disputed:
     place = {c.case_id: i for i, c in enumerate(content.cases, 1)}
     data = pd.DataFrame(
         {
             "Scene": [d.scene_id for d in rows],
             "Labels": [" ".join("?" if g.label == "U" else g.label for g in d.given) for d in rows],
-            "Settled": [d.decided.label.replace("U", "?") if d.decided else "" for d in rows],
+            **({"Settled": [d.decided.label.replace("U", "?") if d.decided else "" for d in rows]} if part == ALL else {}),
+            "From the expert": ends(content, rows),
         }
     )
     key = f"review_table-{part}-{len(rows)}"

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
+from core.operators.threats import SetVerdicts
 from core.plots.threat_frames import difference_frame
 from core.plots.threat_rates import natr_intervals, rate_intervals
-from core.threats import NatrReport, PlannerRates, ThreatRate
-from core.trajectories.measure import MetricTable
+from core.threats import NatrReport, PlannerRates, Span, ThreatRate
+from core.trajectories.measure import MetricTable, Summary, on_scenes
 from pages.shared import shell
-from pages.shared.markup import Text, chip, table
+from pages.shared.markup import Text, chip, count, minus, table
 from pages.shared.threat_text import FEW, clear, comparable, figure, percent, planner, span
 
 LEVELS = {"supercategory": "Categories", "group": "Groups", "threat": "Threats"}
@@ -20,14 +21,19 @@ BESIDE = ("ade_5s_expert", "rfs")
 """Metrics that stand beside NATR."""
 
 
-def overview(report: NatrReport, numbers: MetricTable) -> None:
-    """All planners side by side, on the scenes that they share where there are enough."""
+def overview(report: NatrReport, numbers: MetricTable, found: SetVerdicts) -> None:
+    """All planners side by side, on the scenes that they share where there are enough; metrics over the same scenes."""
     same = comparable(report)
-    on = f"on the {len(report.common.scenes):,} scenes that all share" if same else "each planner on its own scenes"
+    on = _scenes(report, same)
     shell.section("No Additional Threat Rate", f"share of scenes without an added threat, {on}; broad bar: no verdict counted both ways")
     st.altair_chart(natr_intervals(report, shell.dark(), shared=same), width="content", key="natr")
     planners = report.shared if same else report.planners
-    rows = [_line(p, numbers) for p in sorted(planners, key=lambda p: -(p.overall.natr or 0.0))]
+    judged = {p: report.common.scenes if same else tuple(of) for p, of in found.statuses.items()}
+    beside = on_scenes(numbers, judged, BESIDE)
+    rows = [
+        _line(p, [_metric(beside.get((m.key, p.planner_id)), same) for m in numbers.metrics if m.key in BESIDE])
+        for p in sorted(planners, key=lambda p: -(p.overall.natr or 0.0))
+    ]
     categories = [r.set.label for r in planners[0].level("supercategory")]
     metrics = [m.label for m in numbers.metrics if m.key in BESIDE]
     wrapped = (Markup('<span class="od-wrap">{}</span>').format(c) for c in [*categories, *metrics])
@@ -36,12 +42,24 @@ def overview(report: NatrReport, numbers: MetricTable) -> None:
     shell.note(
         "NATR: 95 % bootstrap over scenes in small type; bounds: scenes without a verdict counted as threats, and as none. "
         "Categories: share of scenes with a threat of that kind, with the range if scenes of which it is not known are counted both ways; "
-        "a scene may count in several. A threat that nobody named leaves every category open. Metrics: mean over the planner's own cases."
+        "a scene may count in several. A threat that nobody named leaves every category open. "
+        + (
+            "Metrics: mean over those of these scenes in which every planner has the metric, 95 % bootstrap over scenes, n."
+            if same and len(planners) > 1
+            else "Metrics: mean over those of the planner's scenes here that have the metric, 95 % bootstrap over scenes, n."
+        )
     )
     differences(report)
 
 
-def _line(p: PlannerRates, numbers: MetricTable) -> Sequence[object]:
+def _scenes(report: NatrReport, same: bool) -> str:
+    """On which scenes the rates stand."""
+    if len(report.planners) == 1:
+        return f"on {count(report.planners[0].n, 'scene')}"
+    return f"on the {count(len(report.common.scenes), 'scene')} that all share" if same else "each planner on its own scenes"
+
+
+def _line(p: PlannerRates, metrics: Sequence[Text]) -> Sequence[object]:
     r = p.overall
     natr = _small(figure(r), "" if r.natr_bootstrap is None else span(r.natr_bootstrap))
     open_ = _small(f"{r.open:,}", f"{percent(r.open / r.n)}" if r.n else "")
@@ -53,13 +71,20 @@ def _line(p: PlannerRates, numbers: MetricTable) -> Sequence[object]:
         f"{r.n:,}",
         open_,
         *parts,
-        *(_metric(numbers, k, p.planner_id) for k in BESIDE),
+        *metrics,
     ]
 
 
-def _metric(numbers: MetricTable, key: str, name: str) -> Text:
-    found = next((s for s in numbers.summaries if s.metric == key and s.planner_id == name), None)
-    return "–" if found is None or found.mean is None else _small(f"{found.mean:.2f}", f"n = {found.n:,}")
+def _metric(found: Summary | None, same: bool) -> Text:
+    """A mean with its interval and n; on the same scenes for all planners where they are compared on such."""
+    if found is None:
+        return "–"
+    mean, low, high, n = (
+        (found.shared_mean, found.shared_low, found.shared_high, found.shared_n) if same else (found.mean, found.low, found.high, found.n)
+    )
+    if mean is None:
+        return _small("–", "n = 0")
+    return _small(f"{mean:.2f}", ("" if low is None or high is None else f"{low:.2f} to {high:.2f}, ") + f"n = {n:,}")
 
 
 def _small(value: Text, basis: Text) -> Markup:
@@ -74,14 +99,19 @@ def differences(report: NatrReport) -> None:
     rows = []
     for d in report.differences:
         told = chip("clear", "info") if clear(d) else chip("not clear") if d.n >= FEW else chip(f"fewer than {FEW} scenes")
-        points = "–" if d.value is None else f"{100 * d.value:+.1f} points".replace("-", "−")
-        boot = "–" if d.bootstrap is None else f"{100 * d.bootstrap.low:+.1f} to {100 * d.bootstrap.high:+.1f}".replace("-", "−")
-        bounds = "–" if d.bounds is None else f"{100 * d.bounds.low:+.1f} to {100 * d.bounds.high:+.1f}".replace("-", "−")
+        points = "–" if d.value is None else f"{minus(100 * d.value, '+.1f')} points"
+        boot = _points(d.bootstrap)
+        bounds = _points(d.bounds)
         rows.append([f"{planner(d.first)} and {planner(d.second)}", points, boot, bounds, f"{d.n:,}", f"{d.left_out:,}", told])
     columns = ["Planners", "Difference", "95 %", "If open scenes go either way", "Shared scenes", "Not shared", ""]
     shell.html(table(columns, rows, right=(1, 2, 3, 4, 5)))
     csv = difference_frame(report).to_csv(index=False)
-    st.download_button("Download CSV", csv, "natr_differences.csv", "text/csv", key="differences_csv", on_click="ignore")
+    st.download_button("Download differences", csv, "natr_differences.csv", "text/csv", key="differences_csv", on_click="ignore")
+
+
+def _points(x: Span | None) -> str:
+    """Two ends of a difference, in points."""
+    return "–" if x is None else f"{minus(100 * x.low, '+.1f')} to {minus(100 * x.high, '+.1f')}"
 
 
 def by_threat(report: NatrReport) -> None:

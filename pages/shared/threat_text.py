@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.operators.threats import SetVerdicts
 from core.threats import Difference, NatrReport, Overlap, PlannerRates, Span, ThreatRate
-from pages.shared.markup import Text, count, fill, mark
+from pages.shared.markup import Text, count, fill, mark, minus
 from pages.shared.threat_source import PEOPLE, POLICY_NAMES, RULE_NAMES, Source
 
 
@@ -27,7 +27,7 @@ def beside_chance(o: Overlap) -> list[str]:
     """What chance alone shares, lift, Jaccard, kappa, and how often chance shares as much."""
     figures = [(o.expected, ".1f"), (o.lift, ".2f"), (o.jaccard, ".2f"), (o.kappa, ".2f")]
     p = "–" if o.p is None else "< 0.001" if o.p < 0.001 else f"{o.p:.3f}"
-    return [*("–" if x is None else format(x, f) for x, f in figures), p]
+    return [*("–" if x is None else minus(x, f) for x, f in figures), p]
 
 
 def figure(r: ThreatRate, natr: bool = True) -> str:

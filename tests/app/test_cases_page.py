@@ -147,6 +147,31 @@ def test_a_folder_is_put_down_as_it_was(tmp_path):
     assert (found / "images" / "a.jpg").read_bytes() == b"y"
 
 
+def test_every_flag_says_what_it_holds_and_where_its_rule_cannot_tell(set_id):
+    said = text(open_page("cases", cases=set_id))
+    # s4 of both planners came with the flag; nobody rated anything, and one case of each planner has a camera with parameters.
+    assert "open future People accepted futures that lie apart. 2 0 14" in said
+    assert "bad calibration A camera&#39;s parameters cannot be right. 0 2 14" in said
+
+
+def test_cells_without_a_number_say_why(store):
+    from core.trajectories.case import RatedTrajectory
+    from tests.cases import case, straight
+    from tests.labels.desk import keep
+
+    short = {"expert": straight(8.0, n=12), "planner": straight(10.0, n=12)}
+    rated = {"rated": (RatedTrajectory(straight(), 8.0),)}
+    set_id = keep(store, [case("s0-p", **rated), case("s1-p"), case("s2-p", **short)])
+    app = open_page("cases", cases=set_id)
+    shown = table(app)
+    assert shown["FDE@3 s (expert)"].notna().tolist() == [True] * 3
+    assert shown["FDE@5 s (expert)"].notna().tolist() == [True, True, False]
+    assert app.dataframe[0].proto.placeholder == "–"
+    said = text(app)
+    assert "– : no number." in said
+    assert "RFS of 2 cases: No trajectory of this scene was rated." in said
+
+
 def test_shorter_cases_are_told_at_their_own_horizon(store):
     from tests.cases import case, straight
     from tests.labels.desk import keep
@@ -154,7 +179,7 @@ def test_shorter_cases_are_told_at_their_own_horizon(store):
     set_id = keep(store, [case("a-very-long-name-of-a-scene-p", expert=straight(8.0, n=12), planner=straight(10.0, n=12))])
     app = open_page("cases", cases=set_id)
     assert not app.exception
-    assert "In 1 of 1 cases the planner is more than 3 m from the expert after 3 s; the farthest is p in a-very-long-name…, 6.0 m" in text(
+    assert "In 1 of 1 case the planner is more than 3 m from the expert after 3 s; the farthest is p in a-very-long-name…, 6.0 m" in text(
         app
     )
     assert "Without a distance at 3 s: 0." in text(app)

@@ -323,6 +323,7 @@ def test_training_and_calibration_end_with_what_came_of_them(place, tab):
     assert page.evaluate("() => Object.keys(localStorage).filter(k => k.startsWith('oddyssey.label'))") == []
     page.get_by_role("button", name="Start labelling").click()
     page.wait_for_selector(SHOWN)
+    assert page.evaluate("() => document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right") <= 1
     press(page, "n")
     saved(page)
     slots = [e.new.slot for e in made.store.labels.events(made.cases.id, who.id)]

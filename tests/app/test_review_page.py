@@ -61,6 +61,21 @@ def test_disagreements_are_counted_and_nobody_is_named(store, set_id):
     assert "Planner" not in listed.columns
 
 
+def test_cases_of_one_scene_are_told_apart_without_their_planner(store):
+    from tests.cases import case, straight
+    from tests.labels.desk import keep, say
+
+    ways = {"a": straight(9.0), "b": straight(8.0, 2.0), "c": straight(9.0), "d": straight()}
+    set_id = keep(store, [case(f"s0-{p}", planner=way) for p, way in ways.items()])
+    for name, label in (("Ann", "Y"), ("Bob", "N")):
+        say(store, set_id, store.labels.register(name, 4, True).id, dict.fromkeys((f"s0-{p}" for p in ways), label))
+    app = open_page("review", cases=set_id)
+    assert not app.exception
+    listed = next(d.value for d in app.dataframe if "Labels" in d.value.columns)
+    assert sorted(listed["From the expert"]) == ["2.0 m to the left", "5.0 m further on", "5.0 m further on (2)", "less than 0.3 m"]
+    assert "Settled" not in listed.columns
+
+
 def test_a_third_person_settles_a_case_and_says_why(store, set_id):
     dee = store.labels.register("Dee", 1, True)
     app = open_page("review", cases=set_id, who=dee.id)

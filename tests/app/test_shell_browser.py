@@ -28,6 +28,25 @@ def test_the_first_page_says_what_is_needed(server, tab):
     assert page.title() == "Oddyssey" or page.title().startswith("Home")
 
 
+def test_the_label_page_has_the_whole_width_however_one_comes_there(server, tab):
+    expanded = "() => document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right > 1"
+    for address, wide in (("label", True), ("review", False)):
+        tab.open(f"{server.url}/{address}")
+        assert tab.page.evaluate(expanded) is not wide
+    tab.page.get_by_role("link", name="Label", exact=True).click()
+    tab.page.wait_for_function(f"() => !({expanded})()")
+    tab.page.locator("[data-testid=stExpandSidebarButton]").click()
+    tab.page.wait_for_function(expanded)
+    tab.page.keyboard.press("r")  # a further run leaves it as the person put it
+    tab.settle()
+    assert tab.page.evaluate(expanded)
+    tab.page.get_by_role("link", name="Home", exact=True).click()
+    tab.page.wait_for_url(lambda url: "label" not in url)
+    tab.settle()
+    assert tab.page.evaluate(expanded)
+    tab.check()
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.title)
 def test_a_deep_link_on_a_fresh_server_keeps_its_parameters(fresh_server, tab, entry):
     page = tab.open(f"{fresh_server().url}/{entry.address}?x=1&y=a&y=b")

@@ -97,7 +97,26 @@ def test_metrics_and_verdicts_of_a_planner_stand_side_by_side(store, set_id):
     assert "ADE@5 s (expert) 6 3 1 1 0.5 2.00 0.33 0.33 0.500 0 0" in said
     assert "RFS 6" not in said
     app.segmented_control(key="hard_tail").set_value(10).run()
-    assert "ADE@5 s (expert) 6 1 1 0 0.2 0.00 0.00 -0.20 1.000 0 0" in text(app)
+    assert "ADE@5 s (expert) 6 1 1 0 0.2 0.00 0.00 −0.20 1.000 0 0" in text(app)
+
+
+@pytest.mark.parametrize("shared", [12, 3])
+def test_metrics_beside_a_rate_stand_on_the_scenes_that_were_judged(store, shared):
+    from tests.cases import case, straight
+    from tests.labels.desk import keep, person, say
+
+    # Planner a is i + 1 m/s too fast in scene i, so its ADE@5 s there is 2.625 (i + 1) m; b 1 m/s more. Two scenes were never judged.
+    n = shared + 2
+    cases = [case(f"s{i:02}-{p}", planner=straight(9.0 + i + (p == "b"))) for i in range(n) for p in "ab"]
+    set_id = keep(store, cases)
+    say(store, set_id, person(store), {f"s{i:02}-{p}": "YN"[i % 2] for i in range(shared) for p in "ab"})
+    said = text(open_page("threats", cases=set_id))
+    means = [2.625 * (sum(range(shared)) / shared + k) for k in (1, 2)]
+    for mean in means:
+        assert f" {mean:.2f} " in said
+    assert said.count(f", n = {shared}") == 2
+    assert f"n = {n}" not in said
+    assert f"on the {shared} scenes that all share" in said
 
 
 def test_one_planner_is_told_without_a_comparison(store):
