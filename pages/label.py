@@ -10,7 +10,6 @@ from core.operators import labelling
 from core.storage import SavedCaseSet
 from pages.shared import case_sets, label_loop, label_start, shell, state
 from pages.shared.annotator import files
-from pages.shared.markup import fill
 
 NAME = label_start.NAME
 SET = "set"
@@ -26,7 +25,7 @@ def chosen() -> SavedCaseSet | None:
     if found is not None and not found.deleted:
         case_sets.choose(found.id)
     elif wanted:
-        shell.note(fill('The address asks for the case set "{name}", which is not in this workspace (any more).', name=wanted[:60]))
+        shell.note(case_sets.gone(wanted))
     return found if found is not None and not found.deleted else case_sets.current()
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from core import operators
 from core.plots.threat_frames import natr_frame
 from pages.shared import case_list, case_sets, shell, threat_analysis, threat_rates, threat_source, threat_text
+from pages.shared.markup import count
 from pages.shared.shell import Action
 
 NAME = "Threat rates"
@@ -37,7 +38,11 @@ with shell.errors_as_card(NAME, "The threat rates cannot be shown."):
 report, found = source.report, source.found
 if report is None or found is None:
     with top:
-        waiting = "Give a file of verdicts." if source.kind == threat_source.FILE else f"None of {current.cases:,} cases has a verdict yet."
+        waiting = (
+            "Give a file of verdicts."
+            if source.kind == threat_source.FILE
+            else f"None of {count(current.cases, 'case')} has a verdict yet."
+        )
         prov = case_sets.provenance(current)
         label = Action("label", "Label cases", "primary", page="pages/label.py")
         shell.header(NAME, waiting, prov, [label] if source.kind == threat_source.PEOPLE else [], synthetic=current.synthetic)

@@ -143,7 +143,7 @@ def told(report: Mapping[str, Any]) -> None:
         rows = [[_fate(fate), note, f"{n:,}"] for (fate, note), n in sorted(notes.items(), key=lambda x: (x[0][0] == "accepted", -x[1]))]
         shell.html(table(["Cases", "What was found and done", "How many"], rows[:_REJECTED], right=(2,)))
         if len(rows) > _REJECTED:
-            shell.note(f"and {len(rows) - _REJECTED:,} more kinds of note.")
+            shell.note(f"and {count(len(rows) - _REJECTED, 'more kind', 'more kinds')} of note.")
     gone = [o for o in report["outcomes"] if o["fate"] == "rejected"]
     if gone:
         with st.expander(f"Rejected one by one ({len(gone):,})"):

@@ -78,6 +78,6 @@ def _failures(cases: Sequence[Case]) -> None:
     rows = [[p.replace("_", " "), f"{n:,}", f"{found.unknown[p]:,}"] for p, n in found.failed.items()]
     shell.html(table(["Planner", f"Cases with {found.rule}", "Without the metric"], rows, right=(1, 2)))
     if len(found.failed) > 1 and found.common.scenes:
-        shell.section("Same scenes?", f"{MEASURES['directional'][1]}; {len(found.common.scenes):,} scenes in common")
+        shell.section("Same scenes?", f"{MEASURES['directional'][1]}; {count(len(found.common.scenes), 'scene')} in common")
         st.altair_chart(overlap_map(found.matrix, "directional", shell.dark()), width="content", key="outside_overlap")
         shell.note(found.common.text())

@@ -40,10 +40,21 @@ def choose(set_id: str) -> None:
 
 
 def pin(saved_set: SavedCaseSet) -> None:
-    """Name the set in the address, so that it can be shared, and use it on other pages of this session too."""
+    """Name the set in the address, so that it can be shared, and use it on other pages too; say if another one was asked for."""
+    wanted = st.query_params.get(SET, "")
+    if wanted not in {"", *(s.id for s in saved())}:
+        shell.note(fill("{gone} This is {name}.", gone=gone(wanted), name=saved_set.name))
     st.session_state[SET] = saved_set.id
     if st.query_params.get(SET) != saved_set.id:
         st.query_params[SET] = saved_set.id
+
+
+def gone(wanted: str) -> Text:
+    """What is said of a set that an address asks for, and that cannot be shown."""
+    found = state.store().cases.find(wanted)
+    if found is not None and found.deleted:
+        return fill('The address asks for the case set "{name}", which lies in the bin of the page Cases.', name=found.name)
+    return fill('The address asks for the case set "{name}", which is not in this workspace (any more).', name=wanted[:60])
 
 
 def box(now: SavedCaseSet) -> None:

@@ -39,7 +39,7 @@ def show(store: Store, annotator: Annotator) -> None:
     shell.section("Worked examples", f"{len(text.examples)} cases of the demo pack, all made up, with the answer and its reason")
     seen = examples(text)
     left = len(text.examples) - len(seen)
-    note = f"{left} of {len(text.examples)} examples are still to be opened." if left else f"Version {text.version}; every label says so."
+    note = f"Still to be opened: {left} of {len(text.examples)} examples." if left else f"Version {text.version}; every label says so."
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if st.button("I have read this", type="primary", key="guidance_read", disabled=left > 0):
             confirm(store, annotator)

@@ -104,7 +104,7 @@ def _training(store: Store, cases: SavedCaseSet, annotator: Annotator) -> Annota
     w = labelling.window(store, cases.id, annotator.id, round="training", n=0)
     if w.total and w.done == w.total:
         right, known = label_practice.right_of(store, cases, annotator)
-        sentence = fill("You gave the known answer in {r} of {n} training cases.", r=mark(f"{right}"), n=f"{known}")
+        sentence = fill("You gave the known answer in {r} of {n}.", r=mark(f"{right}"), n=count(known, "training case"))
         _head(2, sentence, _you(annotator), synthetic=cases.synthetic)
         label_practice.training_result(store, cases, annotator)
         _go_on("Go on to calibration", cases, annotator, "trained", "od-trained")

@@ -76,13 +76,15 @@ def _maps(answers: Mapping[str, Mapping[str, Label]]) -> None:
         shell.note("No case was labelled by all of them without an Unsure, so the heat maps have nothing to show.")
         return
     kept = set(clear)
-    shell.section("Who said what", f"{len(clear):,} cases that all {len(shown)} labelled and nobody was unsure about, sorted by pattern")
+    shell.section(
+        "Who said what", f"{count(len(clear), 'case')} that all {len(shown)} labelled and nobody was unsure about, sorted by pattern"
+    )
     rows = {p: {c: x for c, x in of.items() if c in kept} for p, of in shown.items()}
     charts.wide(pattern_map(rows, LABEL_CATEGORIES, dark, scenes="cases"), "label_pattern")
     shell.section("Overlap of the cases with Y", "Jaccard: shared / union, with the counts")
     st.altair_chart(overlap_map(overlap_matrix(yes_sets(shown, clear), clear), "jaccard", dark), width="content", key="label_overlap")
     if len(answers) > len(shown):
-        shell.note(f"{len(answers) - len(shown):,} more people are not drawn: those with the fewest labels.")
+        shell.note(f"Not drawn, since they have the fewest labels: {count(len(answers) - len(shown), 'person', 'people')}.")
 
 
 def _groups(groups: Mapping[str, RaterAgreement]) -> None:

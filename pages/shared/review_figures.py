@@ -67,8 +67,13 @@ def provenance(saved: SavedCaseSet, found: LabelAgreement, who: Annotator | None
     k = f"κ = {number(r.exclude.kappa)}" + (f" ({between(r.exclude.kappa)})" if between(r.exclude.kappa) else "")
     you = "" if who is None else fill(" You are {id}.", id=code(who.id))
     left = f", {len(found.not_counting):,} more not counting" if found.not_counting else ""
+    if not r.raters:
+        return fill(
+            "No label that counts yet{left}. People are anonymous here.{you} {set}", left=left, you=you, set=case_sets.provenance(saved)
+        )
+    agreed = fill("{k} on {n} without an Unsure", k=k, n=count(r.compared, "case")) if r.compared else "no case to compare yet"
     return fill(
-        "{p}{left}; {k} on {n} without an Unsure; {u} with one, {s} labelled by one person only. People are anonymous here.{you} {set}",
-        p=count(len(r.raters), "person", "people"), left=left, k=k, n=count(r.compared, "case"), u=f"{r.with_unsure:,}", s=f"{r.single:,}",
+        "{p}{left}; {agreed}; {u} with an Unsure, {s} labelled by one person only. People are anonymous here.{you} {set}",
+        p=count(len(r.raters), "person", "people"), left=left, agreed=agreed, u=f"{r.with_unsure:,}", s=f"{r.single:,}",
         you=you, set=case_sets.provenance(saved),
     )  # fmt: skip

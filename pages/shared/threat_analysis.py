@@ -12,7 +12,7 @@ from core.plots.threat_rates import binned_chart
 from core.threats import SCALES
 from core.trajectories.measure import MetricTable
 from pages.shared import charts, shell, threat_tails
-from pages.shared.markup import table
+from pages.shared.markup import count, table
 from pages.shared.threat_text import beside_chance, percent, planner
 
 BINS = (3, 5, 10)
@@ -58,7 +58,7 @@ def overlap(found: SetVerdicts, numbers: MetricTable) -> None:
         shell.empty("The planners share no scene with a verdict.")
         return
     dark = shell.dark()
-    shell.section("Verdicts scene by scene", f"{len(result.common.scenes):,} scenes in common, sorted by pattern")
+    shell.section("Verdicts scene by scene", f"{count(len(result.common.scenes), 'scene')} in common, sorted by pattern")
     shared = set(result.common.scenes)
     rows = {planner(p): {s: x for s, x in of.items() if s in shared} for p, of in found.statuses.items()}
     charts.wide(pattern_map(rows, STATUS_CATEGORIES, dark), "verdict_pattern")
@@ -87,7 +87,7 @@ def _pairs(result: threats.ThreatOverlap) -> None:
             both = f"{planner(names[i])} and {planner(names[j])}"
             rows.append([both, *sizes, *beside_chance(o)])
     columns = ["Planners", "First", "Second", "Shared", "By chance", "Lift", "Jaccard", "Kappa", "p"]
-    shell.section("Corrected for chance", f"n = {result.matrix.n:,} scenes; p: as many shared or more by chance (hypergeometric)")
+    shell.section("Corrected for chance", f"n = {count(result.matrix.n, 'scene')}; p: as many shared or more by chance (hypergeometric)")
     shell.html(table(columns, rows, right=range(1, 9)))
     csv = overlap_frame(result.matrix).to_csv(index=False)
     st.download_button("Download CSV", csv, "threat_overlap.csv", "text/csv", key="overlap_csv", on_click="ignore")

@@ -126,14 +126,16 @@ def by_threat(report: NatrReport) -> None:
     rates = p.level(level or "supercategory")
     seen = [r for r in rates if r.threats or level != "threat"]
     shell.section(
-        f"{LEVELS[level or 'supercategory']} of {planner(p.planner_id)}", f"share of its {p.n:,} scenes with a threat of that kind"
+        f"{LEVELS[level or 'supercategory']} of {planner(p.planner_id)}", f"share of its {count(p.n, 'scene')} with a threat of that kind"
     )
     if seen:
         st.altair_chart(rate_intervals({r.set.label: r for r in seen}, shell.dark()), width="content", key=f"rates-{level}-{p.planner_id}")
     if len(seen) < len(rates):
         shell.note(f"{len(rates) - len(seen)} of {len(rates)} threats were found in no scene and are not drawn; the table lists them.")
     if p.unnamed:
-        shell.note(f"In {p.unnamed:,} of {p.statuses['has_threat']:,} scenes with a threat nobody named it: there every kind is open.")
+        shell.note(
+            f"In {p.unnamed:,} of {count(p.statuses['has_threat'], 'scene')} with a threat nobody named it: there every kind is open."
+        )
     shell.html(
         table(["", "Scenes with it", "Open", "n", "Rate", "Bounds", "Bootstrap", "Wilson"], [_rate(r) for r in rates], right=range(1, 8))
     )

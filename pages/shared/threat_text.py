@@ -91,11 +91,11 @@ def clear(d: Difference) -> bool:
 
 def provenance(source: Source, report: NatrReport, found: SetVerdicts) -> Text:
     """n, intervals, where the verdicts come from, and everything that the numbers leave out."""
-    parts = [f"{count(len(found.verdicts), 'verdict')} on {found.cases:,} cases; {found.without:,} without one."]
+    parts = [f"{count(len(found.verdicts), 'verdict')} on {count(found.cases, 'case')}; {found.without:,} without one."]
     if source.kind == PEOPLE:
         rule = RULE_NAMES[source.rule].lower()
         by = f"From {count(found.labels, 'label')} by {count(found.people, 'person', 'people')} ({rule}), "
-        parts.append(f"{by}{found.several:,} cases by two or more; {found.consensus:,} settled by a reviewer.")
+        parts.append(f"{by}{count(found.several, 'case')} by two or more; {found.consensus:,} settled by a reviewer.")
         if found.not_counting:
             parts.append(f"{count(found.not_counting, 'person', 'people')} left out until somebody looks at what stands out.")
     if found.flagged:

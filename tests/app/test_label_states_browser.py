@@ -173,6 +173,20 @@ def test_space_after_a_click_does_not_repeat_the_click(work, tab):
     assert payloads == [False, True]
 
 
+@pytest.mark.parametrize("width", [1440, 1100, 900])
+def test_the_playback_row_keeps_its_clock_with_the_sidebar_open(make, open_tab, width):
+    tab = open_tab(width=width)
+    page = start(tab, make(frames=5).url)
+    page.locator("[data-testid=stExpandSidebarButton]").click()
+    page.wait_for_function("() => document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().left > -1")
+    page.wait_for_timeout(300)
+    middles = (
+        label(page).locator(".tools").evaluate("e => [...e.children].map(c => c.getBoundingClientRect()).map(b => b.top + b.height / 2)")
+    )
+    assert max(middles) - min(middles) < 3
+    tab.check()
+
+
 def test_playback_lens_and_toggles_leave_traces(make, tab):
     work = make(frames=5)
     page = start(tab, work.url)

@@ -83,7 +83,7 @@ export class Above {
     const every = along * step < 26 ? step * 2 : step;
     for (let x = Math.ceil(x0 / step) * step; x <= x1 + 1e-6; x += step) {
       g.append(svg("line", { class: "grid", x1: frame.x, x2: frame.x + frame.width, y1: Y(x), y2: Y(x) }));
-      if (Math.abs(x % every) < 1e-6) texts.append(svg("text", { class: "tick", x: frame.x - 7, y: Y(x) + 3.5, "text-anchor": "end" }, `${x} m`));
+      if (Math.abs(x % every) < 1e-6) texts.append(svg("text", { class: "tick", x: frame.x - 7, y: Y(x) + 3.5, "text-anchor": "end" }, `${x < 0 ? "−" : ""}${Math.abs(x)} m`));
     }
     const half = (frame.width / 2 / across) * 1.2 + Math.max(Math.abs(y0), Math.abs(y1));
     const fine = across * step > 120 ? step / 5 : across * step > 60 ? step / 2 : step;
