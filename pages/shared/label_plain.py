@@ -32,7 +32,8 @@ def show(desk: Desk, cases: SavedCaseSet, title: str) -> None:
     content = case_sets.opened(cases)
     case = case_sets.by_id(content, item.case_id) if item is not None else None
     if item is None or case is None:
-        shell.header(title, fill("All {n} cases are labelled.", n=f"{window.total:,}"), "Every label is saved.")
+        text = "The only case is labelled." if window.total == 1 else fill("All {n} cases are labelled.", n=f"{window.total:,}")
+        shell.header(title, text, "Every label is saved.")
     else:
         view = case_picture.view(content, case)
         source = ", ".join(x for x in (view["dataset"], view["licence"]) if x) or "source not named"

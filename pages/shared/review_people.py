@@ -32,7 +32,7 @@ def progress(store: Store, saved: SavedCaseSet, found: Progress, who: Annotator 
             Tile("People", f"{sum(bool(p.labels) for p in found.people):,}", "with a label in this set"),
         ]
     )
-    shell.note("Cases by number of labels: " + ", ".join(f"{k}: {n:,}" for k, n in sorted(found.by_labels.items())) + ".")
+    shell.note(", ".join(f"{count(n, 'case')} with {count(k, 'label')}" for k, n in sorted(found.by_labels.items())) + ".")
     _rounds(store, saved)
     if not found.people:
         shell.empty("Nobody has begun yet.")

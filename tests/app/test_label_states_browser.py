@@ -287,6 +287,7 @@ def test_the_guidance_opens_and_keys_rest_while_it_is_read(work, tab):
     assert label(page).get_attribute("data-case") == case
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
+    page.wait_for_function("() => document.activeElement.shadowRoot?.activeElement?.tagName === 'H1'")
     assert press(page, "y") is not None
     saved(page)
     assert len(work.labels(work.who)) == 1
@@ -304,6 +305,21 @@ def test_nothing_sticks_out(work, open_tab, width, theme):
     )
     assert wide == []
     assert page.locator("[data-testid='stSidebar'][aria-expanded='true']").count() == 0
+
+
+def test_the_end_is_told_without_headings_above_nothing(make, open_tab):
+    tab = open_tab(width=900)
+    work = make(n=1)
+    page = start(tab, work.url)
+    wait_for_case(page)
+    page.keyboard.press("y")
+    page.get_by_role("heading", name="The only case is labelled.").wait_for()
+    assert label(page).get_by_role("heading").all_inner_texts() == ["The only case is labelled."]
+    page.keyboard.press("Backspace")
+    page.wait_for_selector(SHOWN)
+    assert len([x for x in label(page).get_by_role("heading").all_inner_texts() if x]) == 3
+    saved(page)
+    tab.check()
 
 
 def test_a_deep_link_by_name_leads_to_the_case(work, tab):

@@ -141,7 +141,7 @@ def test_progress_counts_cases_by_labels_and_flags_stay_until_somebody_looked(st
     app = open_page("review", cases=set_id, view="Progress", who=dee.id)
     assert not app.exception
     assert "Half of the labels took less than 1.5 s." in text(app)
-    assert "4: 12" in text(app)
+    assert "12 cases with 4 labels." in text(app)
     code = labelling.codes(store, set_id)[eve.id]
     app.text_input(key=f"clear_note-{code}").set_value("I watched.").run()
     button(app, "Let them count").click()

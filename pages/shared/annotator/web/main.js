@@ -139,7 +139,7 @@ class Page {
       return;
     }
     this.finish.hidden = true;
-    this.work.hidden = this.sideNode.hidden = false;
+    this.work.hidden = this.sideNode.hidden = this.above.node.hidden = this.numbers.node.hidden = false;
     this.show(item);
   }
 
@@ -152,10 +152,11 @@ class Page {
     this.above.clear();
     this.numbers.clear();
     this.cameras.clear();
+    this.above.node.hidden = this.numbers.node.hidden = true; // headings above nothing
     this.eyebrow.textContent = this.data.title;
     if (over) {
       const n = this.data.total;
-      say(this.head, n ? `All ${n.toLocaleString("en")} cases are labelled.` : "No case waits for a label here.");
+      say(this.head, n === 1 ? "The only case is labelled." : n ? `All ${n.toLocaleString("en")} cases are labelled.` : "No case waits for a label here.");
       say(this.prov, n ? "Every label is saved. Undo brings the last case back." : "");
       this.finish.hidden = !n;
       this.finish.textContent = this.data.after;
@@ -285,11 +286,26 @@ class Page {
     this.head.focus({ preventScroll: true }); // a button that keeps the focus would be pressed again by Space
   }
 
+  /** Open the guidance. Its dialog is not ours and leaves the focus nowhere, so it is taken back once the dialog came and went. */
+  read() {
+    this.component.setTriggerValue("guidance", Date.now());
+    clearInterval(this.reading);
+    let open = false;
+    this.reading = setInterval(() => {
+      const shown = Boolean(document.querySelector('[role="dialog"]'));
+      if (shown === open) return;
+      open = shown;
+      if (open) return;
+      clearInterval(this.reading);
+      if (document.activeElement === document.body) this.head.focus({ preventScroll: true });
+    }, 100);
+  }
+
   /** @return whether the key was used */
   act(action, keyboard = true) {
     if (CODES[action]) this.answer(action, keyboard);
     else if (action === "undo") this.undo();
-    else if (action === "guidance") this.component.setTriggerValue("guidance", Date.now());
+    else if (action === "guidance") this.read();
     else if (action === "expert" || action === "planner") this.cameras.toggleWho(action);
     else if (action === "lens") this.cameras.magnify();
     else if (action === "play") this.cameras.toggle();
@@ -348,7 +364,7 @@ class Page {
       this.session.done -= 1;
       this.current = item;
       this.finish.hidden = true;
-      this.work.hidden = this.sideNode.hidden = false;
+      this.work.hidden = this.sideNode.hidden = this.above.node.hidden = this.numbers.node.hidden = false;
       this.show(item);
       this.tell(`Label of case ${item.position} taken back.`);
     }
@@ -435,6 +451,7 @@ class Page {
   drop() {
     this.showing = null;
     clearInterval(this.timer);
+    clearInterval(this.reading);
     clearTimeout(this.saying);
     document.removeEventListener("visibilitychange", this.onVisible);
     window.removeEventListener("beforeunload", this.onLeave);
