@@ -1,6 +1,7 @@
 # make run | make demo | make test | make lint | make bench | make assets | make clean
 # VENV names another environment, PYTHON another interpreter (3.11 or newer), PORT another port, HOST another address to listen on
-# (0.0.0.0 lets every machine in, and there is no login).
+# (0.0.0.0 lets every machine in, and there is no login). JOBS is the number of tests that run at once; those in a browser run alone, since
+# pages on a busy machine take longer than a test should wait.
 PYTHON ?= python3
 PORT ?= 8501
 HOST ?= localhost
@@ -26,7 +27,8 @@ demo: $(LITE_STAMP)
 	ODDYSSEY_DEMO=1 $(LITE)/bin/python $(SERVE)
 
 test: $(DEV_STAMP)
-	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadfile
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not browser"
+	$(VENV)/bin/python -m pytest -m browser
 
 lint: $(DEV_STAMP)
 	$(VENV)/bin/python -m ruff check .

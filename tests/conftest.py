@@ -201,6 +201,13 @@ class Tab:
         self.page.wait_for_selector(".od-head", timeout=STARTED * 1000)
         self.page.wait_for_selector("[data-testid='stApp'][data-test-script-state='notRunning']", timeout=STARTED * 1000)
         self.page.wait_for_timeout(300)
+        # On a busy machine what the last run drew stays a while beside what this one drew.
+        self.page.wait_for_function("() => document.querySelectorAll('.od-head').length === 1", timeout=STARTED * 1000)
+
+    def headline(self) -> str:
+        """The sentence of the page, once there is only one."""
+        self.settle()
+        return self.page.locator(".od-head").inner_text()
 
     def overflowing(self) -> list[str]:
         """Elements that stick out of the window at the right, unless a parent scrolls them; and texts that are cut off unsaid."""

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = sorted(p for folder in ("core", "pages", "assets", "bench", "tests") for p in (ROOT / folder).rglob("*.py"))
+WEB = sorted(p for end in ("js", "css") for p in (ROOT / "pages").rglob(f"*.{end}"))
 HEAVY = {"dask", "openai", "sentence_transformers", "torch", "torchvision", "ultralytics"}
 
 LAYERS = [
@@ -63,6 +64,14 @@ def modules(folder: str) -> list[str]:
     return [n for n in names if not n.endswith("__main__") and ".migrations" not in n]
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("test_*.py")), ids=lambda p: p.stem)
+def test_tests_in_a_browser_are_marked_so_that_they_run_alone(path):
+    text = path.read_text(encoding="utf-8")
+    tests = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
+    asks = {a.arg for n in tests for a in n.args.args}
+    assert ("pytest.mark.browser" in text) == bool(asks & {"browser", "tab", "open_tab"}) or path == Path(__file__)
+
+
 def test_the_folders_are_where_the_tests_look():
     assert len(modules("core")) > 10
     assert "pages.home" in modules("pages")
@@ -110,7 +119,8 @@ for entry in ENTRIES:
 
 
 def test_no_file_of_code_is_longer_than_400_lines():
-    long = {str(p.relative_to(ROOT)): n for p in CODE if (n := len(p.read_text(encoding="utf-8").splitlines())) > 400}
+    assert any(p.suffix == ".js" for p in WEB) and any(p.suffix == ".css" for p in WEB)
+    long = {str(p.relative_to(ROOT)): n for p in CODE + WEB if (n := len(p.read_text(encoding="utf-8").splitlines())) > 400}
     assert long == {}
 
 

@@ -44,31 +44,27 @@ def press(tab, name: str) -> None:
     tab.settle()
 
 
-def headline(tab) -> str:
-    return tab.page.locator(".od-head").inner_text()
-
-
 def test_a_campaign_is_planned_saved_found_again_and_its_status_set(server, store, open_tab):
     tab = open_tab()
     page = tab.open(f"{server.url}/ranked_gaps?table={operators.load_demo(store)[0].id}")
     page.get_by_test_id("stButtonGroup").get_by_text("Campaign", exact=True).click()
     page.wait_for_url("**view=Campaign**")
     tab.settle()
-    assert headline(tab).startswith("Test 40 slices with 3,720 samples")
+    assert tab.headline().startswith("Test 40 slices with 3,720 samples")
     page.get_by_label("Slices at most").fill("12")
     page.keyboard.press("Enter")
     page.wait_for_url("**budget_slices=12**")
     tab.settle()
-    assert headline(tab).startswith("Test 12 slices with 1,116 samples")
+    assert tab.headline().startswith("Test 12 slices with 1,116 samples")
     press(tab, "Save campaign")
     page.get_by_label("Name", exact=True).fill("Winter nights")
     press(tab, "Save")
     page.wait_for_url("**campaign=**")
-    assert headline(tab) == "Winter nights: 0 of 12 slices evaluated, 0 more acquired, 12 still planned."
+    assert tab.headline() == "Winter nights: 0 of 12 slices evaluated, 0 more acquired, 12 still planned."
 
     page.reload()
     tab.settle()
-    assert headline(tab).startswith("Winter nights: 0 of 12 slices evaluated")
+    assert tab.headline().startswith("Winter nights: 0 of 12 slices evaluated")
     other = open_tab()  # another person, who opens the planning view
     other.open(f"{server.url}/ranked_gaps?view=Campaign&budget_slices=12")
     assert other.page.locator(".st-key-campaign_form").is_visible()
@@ -83,7 +79,7 @@ def test_a_campaign_is_planned_saved_found_again_and_its_status_set(server, stor
     page.get_by_label("Note", exact=True).fill("truck 7")
     press(tab, "Acquired")
     page.get_by_text("2 slices acquired").wait_for()
-    assert headline(tab) == "Winter nights: 0 of 12 slices evaluated, 2 more acquired, 10 still planned."
+    assert tab.headline() == "Winter nights: 0 of 12 slices evaluated, 2 more acquired, 10 still planned."
     (x,) = store.campaigns.list()
     assert [(s.planned.rank, s.note) for s in store.campaigns.load(x.id).slices if s.status == "acquired"] == [
         (1, "truck 7"),
@@ -91,7 +87,7 @@ def test_a_campaign_is_planned_saved_found_again_and_its_status_set(server, stor
     ]
 
     press(other, "Open")
-    assert headline(other) == headline(tab)
+    assert other.headline() == tab.headline()
     press(tab, "Back to planning")
     assert "campaign=" not in page.url
     assert "12" in page.get_by_text("Other campaigns of this ODD have them.").locator("xpath=ancestor::tr").inner_text()

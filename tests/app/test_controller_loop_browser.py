@@ -49,10 +49,6 @@ def table(store):
     return next(t for t in store.tables.list() if t.model == MODEL)
 
 
-def headline(tab) -> str:
-    return tab.page.locator(".od-head").inner_text()
-
-
 def gaps(tab, server, table) -> int:
     """Missing slices, as the page Ranked gaps tells them."""
     tab.open(f"{server.url}/ranked_gaps?table={table.id}")
@@ -80,13 +76,13 @@ def test_from_a_question_to_changed_gaps_and_back(server, store, table, stub, op
     page.get_by_text("One paid step waits for you").wait_for()
     assert re.fullmatch(
         r"Plan ready: 233 untested slices ranked, \d+ samples? found, \d+ usable(?: \(\d+ as evidence\))?\. One paid step waits for you\.",
-        headline(tab),
+        tab.headline(),
     )
     assert stub.asked == []
 
     page.reload()  # a disconnected browser finds everything again by the address
     tab.settle()
-    assert "One paid step waits for you" in headline(tab)
+    assert "One paid step waits for you" in tab.headline()
     card = page.locator(".st-key-confirm")
     assert "no price named" in card.inner_text()
     assert "waits for your answer" in card.inner_text()
@@ -108,7 +104,7 @@ def test_from_a_question_to_changed_gaps_and_back(server, store, table, stub, op
     assert gaps(tab, server, table) == missing - tested
 
     tab.open(f"{server.url}/evaluation?run={run.id}&view=What moved")
-    assert headline(tab).startswith(f"{tested} gap")
+    assert tab.headline().startswith(f"{tested} gap")
     tab.check()
     press(tab, "Undo this run")
     page.get_by_text("was taken out of the table").wait_for()

@@ -44,7 +44,7 @@ def test_two_people_check_the_same_sample(checked, open_tab):
         introduce(tab, name)
         picture = tab.page.locator("[data-testid='stImage'] img")
         picture.first.wait_for()
-        assert picture.first.evaluate("i => i.complete && i.naturalWidth > 0")
+        tab.page.wait_for_function("() => document.querySelector('[data-testid=stImage] img').naturalWidth > 0")
         answers = tab.page.get_by_role("radio", name=word, exact=True)
         assert answers.count() == len(items[0].statements)
         tab.check()
