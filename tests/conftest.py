@@ -198,11 +198,13 @@ class Tab:
 
     def settle(self) -> None:
         """Wait until the page has its header and the run is over."""
+        from playwright.sync_api import expect
+
         self.page.wait_for_selector(".od-head", timeout=STARTED * 1000)
         self.page.wait_for_selector("[data-testid='stApp'][data-test-script-state='notRunning']", timeout=STARTED * 1000)
         self.page.wait_for_timeout(300)
         # On a busy machine what the last run drew stays a while beside what this one drew.
-        self.page.wait_for_function("() => document.querySelectorAll('.od-head').length === 1", timeout=STARTED * 1000)
+        expect(self.page.locator(".od-head")).to_have_count(1, timeout=STARTED * 1000)  # also inside a component
 
     def headline(self) -> str:
         """The sentence of the page, once there is only one."""

@@ -1,11 +1,15 @@
 // The page on which people label. It owns the keys, shows one case at a time, and goes on to the next one without asking the server.
 
 import { Above } from "./above.js";
-import { Cameras, kbd } from "./cameras.js";
+import { Answers } from "./answers.js";
+import { Cameras } from "./cameras.js";
 import { el, painted, say } from "./dom.js";
 import { Forms } from "./forms.js";
+import { Head } from "./head.js";
 import { Keys } from "./keys.js";
 import { Shelf } from "./loader.js";
+import { Notices } from "./notices.js";
+import { Progress } from "./progress.js";
 import { Session } from "./session.js";
 import { State } from "./state.js";
 
@@ -57,6 +61,10 @@ class Page {
     this.cameras = new Cameras((what) => what === "show" && this.redraw());
     this.above = new Above();
     this.numbers = new State();
+    this.answers = new Answers(data.answers, (action) => this.click(action));
+    this.head = new Head(data.guidance, () => this.click("guidance"));
+    this.notices = new Notices();
+    this.progress = new Progress(() => this.click("undo"));
     this.forms = new Forms(data, (kind, payload) => this.remark(kind, payload));
     this.build(parentElement.querySelector(".od-label"));
     this.keys = new Keys((action) => this.act(action));
@@ -70,41 +78,11 @@ class Page {
 
   build(root) {
     this.root = root;
-    this.eyebrow = el("div", { class: "eyebrow" });
-    this.head = el("h1", { class: "od-head", tabindex: -1 });
-    this.prov = el("p", { class: "prov" });
-    this.notices = el("div", { class: "notices" });
-    this.noticeOf = {};
-    this.live = el("div", { class: "hidden", "aria-live": "polite", role: "status" });
-    this.buttons = {};
-    const keys = el("div", { class: "keys", role: "group", "aria-label": "Answers" });
-    for (const [action, code, key] of [["yes", "Y", "Y"], ["no", "N", "N"], ["unsure", "U", "Space"]]) {
-      const answer = this.data.answers.find((a) => a.label === code);
-      const button = el(
-        "button", { class: "key", type: "button", "aria-keyshortcuts": key, onclick: () => this.click(action) },
-        kbd(key), el("span", {}, el("strong", {}, answer.name), el("small", {}, answer.short)),
-      );
-      this.buttons[action] = button;
-      keys.append(button);
-    }
-    this.count = el("b");
-    this.share = el("span");
-    this.fillBar = el("i");
-    this.progress = el("div", { class: "meter", role: "progressbar", "aria-label": "Cases labelled", "aria-valuemin": 0 }, this.fillBar);
-    this.saved = el("span");
-    this.undoButton = el("button", { class: "undo", type: "button", "aria-keyshortcuts": "Backspace", onclick: () => this.click("undo") }, "↶ Undo last ", kbd("⌫"));
-    this.miss = el("p", { class: "small ignored", hidden: true });
-    const side = el(
-      "div", { class: "side" },
-      el("section", { class: "progress" },
-        el("div", { class: "row" }, this.count, this.share), this.progress, el("div", { class: "row" }, this.saved, this.undoButton), this.miss),
-      this.above.node, this.numbers.node,
-    );
-    this.guide = el("button", { class: "link", type: "button", onclick: () => this.click("guidance") }, `Guidance ${this.data.guidance} `, kbd("G"));
-    this.work = el("div", { class: "work" }, this.cameras.grid, this.cameras.bar, keys, this.forms.node);
+    const side = el("div", { class: "side" }, this.progress.node, this.above.node, this.numbers.node);
+    this.work = el("div", { class: "work" }, this.cameras.grid, this.cameras.bar, this.answers.node, this.forms.node);
     this.finish = el("div", { class: "finish", hidden: true });
-    this.main = el("div", { class: "main" }, el("header", {}, this.eyebrow, this.head, this.prov), this.notices, this.work, this.finish);
-    root.replaceChildren(el("div", { class: "columns" }, this.main, side), this.live);
+    this.main = el("div", { class: "main" }, this.head.node, this.notices.node, this.work, this.finish);
+    root.replaceChildren(el("div", { class: "columns" }, this.main, side), this.notices.live);
     this.large = el("div", { class: "large-above" });
     this.work.prepend(this.large);
     this.sideNode = side;
@@ -117,8 +95,8 @@ class Page {
     this.data = component.data;
     this.serial = this.data.serial;
     const refused = this.session.update(this.data);
-    for (const c of refused) this.notice("conflict", c.text, true);
-    this.notice("error", this.data.error);
+    for (const c of refused) this.notices.show("conflict", c.text, true);
+    this.notices.show("error", this.data.error);
     const back = this.session.asking && this.session.fresh;
     if (back) this.session.asking = false;
     this.forms.setup(this.data);
@@ -153,21 +131,15 @@ class Page {
     this.numbers.clear();
     this.cameras.clear();
     this.above.node.hidden = this.numbers.node.hidden = true; // headings above nothing
-    this.eyebrow.textContent = this.data.title;
+    this.head.rest(this.data.title, over, this.data.total);
     if (over) {
-      const n = this.data.total;
-      say(this.head, n === 1 ? "The only case is labelled." : n ? `All ${n.toLocaleString("en")} cases are labelled.` : "No case waits for a label here.");
-      say(this.prov, n ? "Every label is saved. Undo brings the last case back." : "");
-      this.finish.hidden = !n;
+      this.finish.hidden = !this.data.total;
       this.finish.textContent = this.data.after;
-      this.tell(this.head.textContent);
+      this.notices.tell(this.head.title.textContent);
       if (this.data.round !== "labelling") this.component.setTriggerValue("over", Date.now());
-    } else {
-      say(this.head, "The next cases are on their way.");
-      say(this.prov, "Every key that was taken is kept.");
     }
     this.shelf.keep(new Set(), new Set());
-    this.paintKeys();
+    this.answers.paint(this.state);
   }
 
   async show(item) {
@@ -179,17 +151,16 @@ class Page {
     delete this.root.dataset.case;
     this.forms.clear();
     this.tidy();
-    this.notice("failed", "");
+    this.notices.show("failed", "");
     this.paintProgress();
     if (loaded.view) this.describe(loaded.view);
     else {
       this.cameras.clear();
       this.above.clear();
       this.numbers.clear();
-      say(this.head, "Loading the case …");
-      say(this.prov, "");
+      this.head.say("Loading the case …", "");
     }
-    this.paintKeys();
+    this.answers.paint(this.state);
     let failed;
     try {
       failed = await loaded.ready();
@@ -208,18 +179,14 @@ class Page {
     this.root.dataset.case = item.id;
     this.root.dataset.painted = String(Math.round(at - this.shownAt));
     if (failed.length) this.failure(item, loaded, failed);
-    this.paintKeys();
-    this.tell(`Case ${item.position} of ${this.session.total}. ${loaded.view.question}`);
+    this.answers.paint(this.state);
+    this.notices.tell(`Case ${item.position} of ${this.session.total}. ${loaded.view.question}`);
     this.ahead();
   }
 
   describe(view) {
     this.described = view;
-    this.eyebrow.replaceChildren(this.data.title, view.synthetic ? el("span", { class: "synthetic" }, "Synthetic data") : "");
-    say(this.head, view.question);
-    const command = view.command === "unknown" ? "command not known" : `command ${view.command}`;
-    const from = [view.dataset, view.licence].filter(Boolean).join(", ") || "source not named";
-    this.prov.replaceChildren(`Scene ${view.scene}, ${command}, ${from}. Planner hidden. `, this.guide);
+    this.head.ask(this.data.title, view);
     this.cameras.set(view);
     const bare = !view.cameras.length;
     this.large.hidden = !bare;
@@ -228,7 +195,7 @@ class Page {
     this.cameras.grid.hidden = bare;
     this.above.set(view, this.cameras.show, bare);
     this.numbers.set(view, this.cameras.show);
-    this.notice("bare", bare ? "No camera saw this case: judge it from above and by the speeds." : "");
+    this.notices.show("bare", bare ? "No camera saw this case: judge it from above and by the speeds." : "");
   }
 
   redraw() {
@@ -241,20 +208,20 @@ class Page {
   failure(item, loaded, failed) {
     const names = failed.map(([c]) => c.title).join(", ");
     const text = `${names} did not load. Unsure is possible; Y and N wait.`;
-    this.notice("failed", text, false, el("button", { class: "link", type: "button", onclick: () => this.again(item, loaded) }, "Try again"));
-    this.tell(text);
+    this.notices.show("failed", text, false, el("button", { class: "link", type: "button", onclick: () => this.again(item, loaded) }, "Try again"));
+    this.notices.tell(text);
   }
 
   broken(item, loaded, reason) {
     this.state = "broken";
-    say(this.head, "This case could not be loaded.");
+    say(this.head.title, "This case could not be loaded.");
     this.cameras.clear();
-    this.paintKeys();
+    this.answers.paint(this.state);
     const buttons = [el("button", { class: "link", type: "button", onclick: () => this.again(item, loaded) }, "Try again")];
     if (this.session.queue().length > 1)
       buttons.push(el("button", { class: "link", type: "button", onclick: () => (this.session.skip(item), this.next()) }, "Show the next one first"));
-    this.notice("failed", `Case ${item.position} did not load: ${reason}. Nothing can be answered yet.`, false, ...buttons);
-    this.tell("This case could not be loaded.");
+    this.notices.show("failed", `Case ${item.position} did not load: ${reason}. Nothing can be answered yet.`, false, ...buttons);
+    this.notices.tell("This case could not be loaded.");
   }
 
   again(item, loaded) {
@@ -283,22 +250,12 @@ class Page {
 
   click(action) {
     this.act(action, false);
-    this.head.focus({ preventScroll: true }); // a button that keeps the focus would be pressed again by Space
+    this.head.focus(); // a button that keeps the focus would be pressed again by Space
   }
 
-  /** Open the guidance. Its dialog is not ours and leaves the focus nowhere, so it is taken back once the dialog came and went. */
   read() {
     this.component.setTriggerValue("guidance", Date.now());
-    clearInterval(this.reading);
-    let open = false;
-    this.reading = setInterval(() => {
-      const shown = Boolean(document.querySelector('[role="dialog"]'));
-      if (shown === open) return;
-      open = shown;
-      if (open) return;
-      clearInterval(this.reading);
-      if (document.activeElement === document.body) this.head.focus({ preventScroll: true });
-    }, 100);
+    this.head.focusAfterDialog();
   }
 
   /** @return whether the key was used */
@@ -348,7 +305,7 @@ class Page {
       failed_cameras: this.state === "partial" ? this.cameras.panels.filter((p) => p.failed).map((p) => p.camera.name) : [],
     };
     this.cameras.stop();
-    this.flash(action);
+    this.answers.flash(action);
     this.session.label(item, CODES[action], payload);
     this.session.done += 1;
     this.next();
@@ -359,14 +316,14 @@ class Page {
     const asked = this.session.canUndo();
     if (asked && this.current) this.forms.save();
     const item = this.session.undo();
-    if (!asked) return this.tell("There is no label to take back.");
+    if (!asked) return this.notices.tell("There is no label to take back.");
     if (item) {
       this.session.done -= 1;
       this.current = item;
       this.finish.hidden = true;
       this.work.hidden = this.sideNode.hidden = this.above.node.hidden = this.numbers.node.hidden = false;
       this.show(item);
-      this.tell(`Label of case ${item.position} taken back.`);
+      this.notices.tell(`Label of case ${item.position} taken back.`);
     }
     this.paintProgress();
     this.root.dataset.waiting = String(this.session.outbox.length);
@@ -376,7 +333,7 @@ class Page {
   remark(kind, payload) {
     if (!this.current) return;
     this.session.add(this.current, kind, { payload });
-    this.tell(kind === "comment" ? "Comment saved." : "Threats saved.");
+    this.notices.tell(kind === "comment" ? "Comment saved." : "Threats saved.");
     this.paintProgress();
   }
 
@@ -391,71 +348,25 @@ class Page {
 
   // ---- what is said
 
-  flash(action) {
-    const b = this.buttons[action];
-    b.classList.remove("hit");
-    requestAnimationFrame(() => b.classList.add("hit"));
-    setTimeout(() => b.classList.remove("hit"), 260);
-  }
-
-  paintKeys() {
-    clearTimeout(this.later);
-    for (const [action, b] of Object.entries(this.buttons)) {
-      const waits = this.state === "none" || this.state === "loading" || this.state === "broken" || (this.state === "partial" && action !== "unsure");
-      b.setAttribute("aria-disabled", String(waits));
-    }
-  }
-
   paintProgress() {
-    const { done, total, last, outbox } = this.session;
-    const position = this.current?.position ?? done;
-    const n = (v) => v.toLocaleString("en");
-    say(this.count, total ? (this.current ? `Case ${n(position)} of ${n(total)}` : `${n(done)} of ${n(total)} cases`) : "");
-    const share = total ? done / total : 0;
-    say(this.share, total ? `${Math.floor(share * 100)}% done` : "");
-    this.fillBar.style.width = `${Math.min(100, share * 100)}%`;
-    this.progress.setAttribute("aria-valuemax", total);
-    this.progress.setAttribute("aria-valuenow", done);
-    const name = (code) => (this.data.answers.find((a) => a.label === code)?.name ?? code).toLowerCase();
-    const labels = outbox.filter((e) => e.kind === "label").length;
-    const waiting = outbox.length ? `${outbox.length} waiting to be saved` : "";
-    say(this.saved, waiting && !labels ? waiting : last ? `${labels ? "Saving" : "Saved"}: case ${n(last.position)}, ${name(last.label)}${outbox.length > 1 ? ` (${waiting})` : ""}` : waiting || (done ? `${n(done)} saved` : "Nothing labelled yet"));
-    this.saved.classList.toggle("busy", outbox.length > 0);
-    this.undoButton.disabled = !this.session.canUndo();
+    this.progress.paint(this.session, this.current, this.data.answers);
   }
 
   paintIgnored() {
-    const { n, why } = this.ignored;
-    this.miss.hidden = !n;
-    this.miss.replaceChildren(el("b", {}, `${n.toLocaleString("en")} key press${n === 1 ? "" : "es"} ignored`), `; the last one because ${why}.`);
-    this.root.dataset.ignored = String(n);
+    const text = this.progress.paintIgnored(this.ignored);
+    this.root.dataset.ignored = String(this.ignored.n);
     clearTimeout(this.saying);
-    this.saying = setTimeout(() => this.tell(this.miss.textContent), 400);
-  }
-
-  /** A line above the case; "" takes it away. */
-  notice(kind, text, closes = false, ...more) {
-    this.noticeOf[kind]?.remove();
-    delete this.noticeOf[kind];
-    if (!text) return;
-    const node = el("p", { class: `notice ${kind}`, role: kind === "bare" ? null : "alert" }, el("span", {}, text), ...more);
-    if (closes) node.append(el("button", { class: "link", type: "button", onclick: () => this.notice(kind, "") }, "Close"));
-    this.noticeOf[kind] = node;
-    this.notices.append(node);
-  }
-
-  tell(text) {
-    say(this.live, text);
+    this.saying = setTimeout(() => this.notices.tell(text), 400);
   }
 
   drop() {
     this.showing = null;
     clearInterval(this.timer);
-    clearInterval(this.reading);
     clearTimeout(this.saying);
     document.removeEventListener("visibilitychange", this.onVisible);
     window.removeEventListener("beforeunload", this.onLeave);
     this.keys.drop();
+    this.head.drop();
     this.cameras.drop();
     this.above.drop();
     this.numbers.drop();
