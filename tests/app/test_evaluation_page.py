@@ -136,14 +136,19 @@ def test_every_sample_is_listed_and_one_is_shown_with_question_answer_and_slices
     assert "<i>" not in html(app).replace('<i class="', "")
 
 
+def by_id(store):
+    """The results as the page lists them, whichever answer came first."""
+    return sorted(operators.results_of(store, RUN).results, key=lambda r: r.item.id)
+
+
 def test_a_person_overrules_a_verdict_and_takes_it_back(store, table, evaluated):
     evaluated()
     store.preferences.set("who.names", ["Ana"])
     before = store.tables.get(table.id).digest
-    first = next(r for r in operators.results_of(store, RUN).results if r.status == "scored" and r.item.verdict == "valid")
+    first = next(r for r in by_id(store) if r.status == "scored" and r.item.verdict == "valid")
     app = show("Samples")
     app.segmented_control(key="eval_filter").set_value("Right" if first.score else "Wrong").run()
-    first = next(r for r in operators.results_of(store, RUN).results if r.score == first.score)
+    first = next(r for r in by_id(store) if r.score == first.score)
     name, other = first.item.id, 1.0 - float(first.score)
     app.segmented_control(key=f"overrule-score-{name}").set_value("Right" if other else "Wrong").run()
     assert next(b for b in app.button if b.label == "Record it").disabled  # without a reason nothing is recorded
