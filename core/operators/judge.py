@@ -88,10 +88,10 @@ def import_results(
     decode = decode or Decode()
     about = about_run([r.item for r in done], None, judge, decode) | {"imported": {"file": name or path.name, "rows": found.rows}}
     store.results.begin(run_id, model, judge.name if judge is not None else "", about, who)
-    todo = [r for r in done if r.status == "unscored" and r.response.strip() and not flaw_of(r.item)]
+    unjudged = [r for r in done if r.status == "unscored" and r.response.strip() and not flaw_of(r.item)]
     outcome = Outcome((), 0, "", "", 0, 0, 0, 0, 0.0, (), Usage(), None)
-    if judge is not None and todo:
-        job = Job(run_id, [r.item for r in todo], None, judge, found.answers, limits=limits or Limits(), decode=decode)
+    if judge is not None and unjudged:
+        job = Job(run_id, [r.item for r in unjudged], None, judge, found.answers, limits=limits or Limits(), decode=decode)
         outcome = evaluate_job(store, job, observe=on_event, cancel=cancel)
     judged = {r.item.id: r for r in outcome.results}
     kept = _keep(store, run_id, [judged.get(r.item.id, r) for r in done], who)

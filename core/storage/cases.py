@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from core.errors import InputError
 from core.storage import schema
 from core.storage.ids import new_id
-from core.storage.named import NamedRecords
-from core.storage.names import clean, folded, free, refuse_taken
+from core.storage.named import DigestedRecords
+from core.storage.names import clean, free, refuse_taken
 from core.storage.places import read_place, written_place
 from core.storage.schema_cases import case_set_events, case_sets
 from core.trajectories.case_set import CaseSet, open_case_set
@@ -49,7 +49,7 @@ class SavedCaseSet:
 
 
 @dataclass(frozen=True, eq=False)
-class CaseSets(NamedRecords[SavedCaseSet]):
+class CaseSets(DigestedRecords[SavedCaseSet]):
     """The sets of cases of the workspace.
 
     Attributes:
@@ -94,12 +94,6 @@ class CaseSets(NamedRecords[SavedCaseSet]):
             c.execute(case_sets.insert().values(row))
             self._append(c, set_id, "created", name, who, at)
             return self._get(c, set_id)
-
-    def find(self, which: str) -> SavedCaseSet | None:
-        """The set of an id, a name or a digest, the living and newest first; None if there is none."""
-        with self.db.read() as c:
-            found = [x for x in self._all(c) if which in (x.id, x.digest) or (not x.deleted and folded(which) == folded(x.name))]
-        return min(found, key=lambda x: x.deleted, default=None)
 
     def report(self, set_id: str) -> dict[str, Any]:
         """What the importer did.

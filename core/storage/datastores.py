@@ -13,8 +13,8 @@ from core.errors import InputError
 from core.odd import Odd
 from core.storage import schema
 from core.storage.ids import new_id
-from core.storage.named import NamedRecords
-from core.storage.names import clean, folded, free, refuse_taken
+from core.storage.named import DigestedRecords
+from core.storage.names import clean, free, refuse_taken
 from core.storage.odds import Odds
 from core.storage.places import read_root, written_place
 from core.storage.schema_datastores import datastore_events, datastores
@@ -56,7 +56,7 @@ class SavedDatastore:
 
 
 @dataclass(frozen=True, eq=False)
-class Datastores(NamedRecords[SavedDatastore]):
+class Datastores(DigestedRecords[SavedDatastore]):
     """The datastores of the workspace.
 
     Attributes:
@@ -126,12 +126,6 @@ class Datastores(NamedRecords[SavedDatastore]):
             c.execute(datastores.insert().values(row))
             self._append(c, datastore_id, "created", name, who, at)
             return self._get(c, datastore_id)
-
-    def find(self, which: str) -> SavedDatastore | None:
-        """The datastore of an id, a name or a digest, the living and newest first; None if there is none."""
-        with self.db.read() as c:
-            found = [x for x in self._all(c) if which in (x.id, x.digest) or (not x.deleted and folded(which) == folded(x.name))]
-        return min(found, key=lambda x: x.deleted, default=None)
 
     def provenance(self, datastore_id: str) -> dict[str, Any]:
         """Plan and report of the import.

@@ -37,7 +37,17 @@ class Named(Protocol):
         ...
 
 
+class WithDigest(Named, Protocol):
+    """A record that is also known by the digest of its content."""
+
+    @property
+    def digest(self) -> str:
+        """Of its content."""
+        ...
+
+
 Saved = TypeVar("Saved", bound=Named)
+Digested = TypeVar("Digested", bound=WithDigest)
 
 
 @dataclass(frozen=True)
@@ -179,3 +189,14 @@ class NamedRecords(ABC, Generic[Saved]):
     def _names(self, c: sa.Connection, but: str) -> set[str]:
         """Folded names of the living records but one."""
         return {folded(x.name) for x in self._all(c) if not x.deleted and x.id != but}
+
+
+@dataclass(frozen=True, eq=False)
+class DigestedRecords(NamedRecords[Digested]):
+    """Named records that a digest names as well."""
+
+    def find(self, which: str) -> Digested | None:
+        """The record of an id, a name or a digest, the living and newest first; None if there is none."""
+        with self.db.read() as c:
+            found = [x for x in self._all(c) if which in (x.id, x.digest) or (not x.deleted and folded(which) == folded(x.name))]
+        return min(found, key=lambda x: x.deleted, default=None)

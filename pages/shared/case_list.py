@@ -102,7 +102,7 @@ def filters(content: CaseSet) -> Filter:
     return Filter(shown, len(cases) - len(shown))
 
 
-def _choice(label: str, key: str, values: Iterable[str], placeholder: str = "all") -> list[str]:
+def _choice(label: str, key: str, values: Iterable[str], none_chosen: str = "all") -> list[str]:
     """Values of one property with how many cases each holds; the address names them without the counts, so that it can be shared."""
     counts, widget = Counter(values), f"case_{key}"
     if widget not in st.session_state:
@@ -115,7 +115,7 @@ def _choice(label: str, key: str, values: Iterable[str], placeholder: str = "all
     known = [v for v in st.session_state[widget] if v in counts]  # those of another set are dropped
     if known != st.session_state[widget]:
         st.session_state[widget] = known
-    return st.multiselect(label, sorted(counts), format_func=text, key=widget, on_change=chosen, placeholder=placeholder)
+    return st.multiselect(label, sorted(counts), format_func=text, key=widget, on_change=chosen, placeholder=none_chosen)
 
 
 def _role(case: Case) -> str:

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.settings import Settings
-from core.storage import open_store
 from pages.shared import case_import
 from tests.apptest import open_page, text
 from tests.threat_sets import threat_set
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -8,18 +8,9 @@ import zipfile
 import pytest
 
 from core.operators import labelling
-from core.settings import Settings
-from core.storage import open_store
 from pages.shared.review_files import zipped
 from tests.apptest import html, open_page, text
 from tests.threat_sets import threat_set
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -7,19 +7,10 @@ import json
 import pytest
 
 from core.operators import labelling
-from core.settings import Settings
-from core.storage import open_store
 from tests.apptest import open_page, text
 from tests.threat_sets import threat_set
 
 VIEWS = ("Planners", "By threat", "By metric", "Overlap")
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
