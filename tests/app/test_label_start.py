@@ -6,18 +6,9 @@ import pytest
 
 from core.labels.guidance import read_guidance
 from core.operators import labelling
-from core.settings import Settings
-from core.storage import open_store
 from tests.apptest import html, open_page, text
 from tests.cases import case
 from tests.labels.desk import gold_cases, keep, press
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-from core.settings import Settings
-from core.storage import open_store
 from tests.apptest import open_page, text
 from tests.cases import case
 from tests.labels.desk import keep, person, say
@@ -22,13 +20,6 @@ NOUNS = "case|scene|planner|label|verdict|row|reason|example|person|people|metri
 WRONG = re.compile(
     rf"(?<![\d.,@])(?:1 (?:(?:{NOUNS})s\b|people\b)|(?:0|[2-9]|\d\d+) (?:{NOUNS.replace('|people', '')})\b(?! of (?:cases|scenes)))"
 )
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,7 @@ import pytest
 
 from core import operators
 from core.odd import built_in
-from core.settings import Settings
-from core.storage import open_store
 from tests.apptest import open_page, text
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
