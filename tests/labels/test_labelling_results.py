@@ -71,7 +71,8 @@ def test_one_key_runs_are_flagged_beyond_fifteen_until_somebody_looked(store: St
             labelling.clear_flags(store, set_id, ann, who, note)
     assert labelling.clear_flags(store, set_id, ann, bob, "Looked at ten of them.").counts
     assert labelling.progress(store, set_id).people[0].cleared == ("one_key",)
-    assert len(labelling.verdicts(store, set_id)) >= 15
+    own = {e.new.case_id for e in store.labels.events(set_id, ann) if e.new.slot == "main"}  # the other presses met hidden checks
+    assert {v.case_id for v in labelling.verdicts(store, set_id)} == own
     labelling.undo(store, set_id, ann, of=last.uid)
     assert labelling.progress(store, set_id).people[0].checks.flags == ()
 
