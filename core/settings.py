@@ -65,3 +65,8 @@ class Settings:
     def cases(self) -> Path:
         """Folder of imported cases of trajectories, each set in a folder of its own."""
         return self.home / "cases"
+
+    @property
+    def detections(self) -> Path:
+        """Folder of imported detections, each set in a folder of its own."""
+        return self.home / "detections"

@@ -19,7 +19,7 @@ LAYERS = [
     {"errors", "digest", "settings", "documents"},
     {"odd", "llm", "trajectories"},
     {"seed_table", "similarity", "storage"},
-    {"scoring", "threats", "labels"},
+    {"scoring", "threats", "labels", "error_slices"},
     {"benchmark"},
     {"acquisition", "evaluation", "plots"},
     {"operators"},

@@ -1,0 +1,1 @@
+"""What people who repair a model need of an accepted slice: weights, groups, lists and subsets."""
