@@ -4,10 +4,12 @@ from core.llm.calls import StoredCall
 from core.storage.campaign_records import STATUSES, CampaignContent, PlannedSlice, SavedCampaign, SliceState, Status, StatusEvent
 from core.storage.cases import SavedCaseSet
 from core.storage.datastores import SavedDatastore
+from core.storage.detections import DetectionFacts, SavedDetections
 from core.storage.drafts import Draft
 from core.storage.evaluation import EvaluationRun, ResultRow
 from core.storage.growth import TableVersion
 from core.storage.runs import SavedRun
+from core.storage.slice_judgements import JUDGEMENTS, Judgement, NewJudgement
 from core.storage.store import Store, open_store
 from core.storage.tables import Provenance, SavedTable
 from core.storage.uploads import Upload
@@ -26,13 +28,17 @@ from core.storage.verification_records import (
 
 __all__ = [
     "ANSWERS",
+    "JUDGEMENTS",
     "QUESTION_ANSWER",
     "STATUSES",
     "Answer",
     "AnswerEvent",
     "CampaignContent",
+    "DetectionFacts",
     "Draft",
     "EvaluationRun",
+    "Judgement",
+    "NewJudgement",
     "PlannedSlice",
     "Provenance",
     "QueueItem",
@@ -40,6 +46,7 @@ __all__ = [
     "SavedCampaign",
     "SavedCaseSet",
     "SavedDatastore",
+    "SavedDetections",
     "SavedQueue",
     "SavedRun",
     "SavedTable",

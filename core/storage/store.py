@@ -13,6 +13,7 @@ from core.storage.campaigns import Campaigns
 from core.storage.cases import CaseSets
 from core.storage.database import Database, make_database
 from core.storage.datastores import Datastores
+from core.storage.detections import Detections
 from core.storage.drafts import Drafts
 from core.storage.evaluation import Results
 from core.storage.labels import Labels
@@ -21,6 +22,8 @@ from core.storage.migrate import migrate
 from core.storage.odds import Odds
 from core.storage.preferences import Preferences
 from core.storage.runs import Runs
+from core.storage.slice_hypotheses import SliceHypotheses
+from core.storage.slice_judgements import SliceJudgements
 from core.storage.tables import Tables
 from core.storage.uploads import Uploads
 from core.storage.verification import Verification
@@ -46,6 +49,9 @@ class Store:
         datastores: Footage.
         cases: Sets of cases of trajectories.
         labels: What people say of cases.
+        detections: Sets of detections.
+        slice_hypotheses: Hypotheses about them beyond the library.
+        slice_judgements: What people say of error slices.
     """
 
     db: Database
@@ -63,6 +69,9 @@ class Store:
     datastores: Datastores
     cases: CaseSets
     labels: Labels
+    detections: Detections
+    slice_hypotheses: SliceHypotheses
+    slice_judgements: SliceJudgements
 
     def close(self) -> None:
         """Let go of the database; the store must not be used afterwards."""
@@ -105,6 +114,9 @@ def open_store(settings: Settings) -> Store:
         datastores=Datastores(db, odds, settings.datastores),
         cases=CaseSets(db, settings.cases),
         labels=Labels(db),
+        detections=Detections(db, settings.detections),
+        slice_hypotheses=SliceHypotheses(db),
+        slice_judgements=SliceJudgements(db),
     )
 
 
