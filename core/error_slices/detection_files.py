@@ -20,6 +20,7 @@ import numpy as np
 from core.digest import sha256_bytes, sha256_json
 from core.error_slices.detections import Boxes, Classified, ClassName, DetectionSet, Image, Rle, SourceReport
 from core.errors import InputError
+from core.storage.places import read_root, written_place
 
 MANIFEST, IMAGES, TRUTH, PREDICTIONS, CLASSIFIED = (
     "manifest.json",
@@ -66,16 +67,18 @@ def write_detections(folder: Path, content: DetectionSet, *, copy_images: bool =
     part = folder.parent / f".{uuid4().hex}.part"
     part.mkdir(parents=True)
     try:
-        paths = _copied(part, content.images) if copy_images else {i: str(x.path) for i, x in enumerate(content.images) if x.path}
+        paths = _copied(part, content.images) if copy_images else {i: written_place(x.path) for i, x in enumerate(content.images) if x.path}
         truth = _parts_of_truth(content, paths)
         files = truth | _parts_of_predictions(content)
         for name, data in files.items():
             (part / name).write_bytes(data)
         # what is compared is what the units are made of: not where a picture lies today
         facts = [[x.id, x.file_name, x.width, x.height, x.split, x.sha256] for x in content.images]
-        truth_digest = sha256_json([facts, [[c.id, c.name] for c in content.classes], sha256_bytes(files.get(TRUTH, b"")), content.task])
-        rest = [sha256_bytes(files[n]) for n in (PREDICTIONS, CLASSIFIED) if n in files]
-        digest = sha256_json([truth_digest, rest, content.model])
+        k = content.classified
+        labels = None if k is None else [k.image.tolist(), k.label.tolist(), k.group]
+        truth_digest = sha256_json([facts, [[c.id, c.name] for c in content.classes], _digest(content.truth), labels, content.task])
+        said = None if k is None else k.prediction.tolist()
+        digest = sha256_json([truth_digest, _digest(content.predictions), said, content.model])
         manifest = {
             "version": VERSION,
             "name": content.name,
@@ -128,6 +131,13 @@ def read_detections(folder: Path) -> DetectionSet:
         licence=manifest["licence"],
         synthetic=manifest["synthetic"],
     )
+
+
+def _digest(b: Boxes) -> str:
+    """Of what boxes say, whatever the version of the library that writes them."""
+    numbers = (b.image, b.cls, b.xyxy, b.score, b.ignore, b.area, b.truncated, b.occluded)
+    masks = None if b.masks is None else [None if m is None else [*m.size, sha256_bytes(m.counts)] for m in b.masks]
+    return sha256_json([b.ids, [sha256_bytes(np.ascontiguousarray(x).tobytes()) for x in numbers], masks, b.slices])
 
 
 def _parts_of_truth(content: DetectionSet, paths: Mapping[int, str]) -> dict[str, bytes]:
@@ -200,7 +210,7 @@ def _boxes(data: bytes) -> Boxes:
 
 
 def _image(folder: Path, row: Mapping[str, Any]) -> Image:
-    place = Path(row["path"]) if row["path"] else None
+    place = read_root(row["path"])
     path = place if place is None or place.is_absolute() else folder / place
     there = path if path is not None and path.is_file() else None
     return Image(row["id"], row["file_name"], row["width"], row["height"], there, row["split"], row["sha256"])

@@ -33,6 +33,7 @@ class Scores:
         matcher: Name and version of the matcher, or model and version of the prompt.
         flags: Shape (m,): values of `Flag`.
         counts: What a screen should say, e.g. how many are censored.
+        weight: Shape (m,): how many units each scored one stands for, where units were sampled before a model was asked; None for 1 each.
     """
 
     hypothesis_id: str
@@ -43,3 +44,4 @@ class Scores:
     matcher: str
     flags: np.ndarray
     counts: Mapping[str, int] = field(default_factory=dict)
+    weight: FloatArray | None = None

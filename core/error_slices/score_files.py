@@ -1,0 +1,151 @@
+"""Matching scores of a vision model, kept beside the detections that they are about: dear to make, so never made twice.
+
+A score belongs to a unit of the ground truth or to a prediction, whatever the confidence cut and the IoU; both have ids that these do not
+change. A file is replaced as a whole, and only by one that holds no fewer scores of the same matcher.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from core.digest import sha256_bytes
+from core.error_slices.detections import FloatArray
+from core.error_slices.hypotheses import Hypothesis
+from core.error_slices.scores import Scores, ScoreSource
+from core.error_slices.units import Population, Units
+
+FOLDER = "scores"
+_BEST: tuple[ScoreSource, ...] = ("logprob", "sampled", "verbalised")
+"""Which source is shown where there are several, the first first."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredScores:
+    """Scores of one hypothesis as they lie in a file, m units.
+
+    Attributes:
+        source: How they were found.
+        matcher: Model and version of the prompt.
+        sha256: Of the file.
+        ids: Shape (m,): ids of the units.
+        c: Shape (m,).
+        logit: Shape (m,).
+        flags: Shape (m,).
+        weight: Shape (m,).
+    """
+
+    source: ScoreSource
+    matcher: str
+    sha256: str
+    ids: tuple[str, ...]
+    c: FloatArray
+    logit: FloatArray
+    flags: np.ndarray
+    weight: FloatArray
+
+
+def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Units) -> Path:
+    """Keep the scores of a model; units that it scored earlier and does not score now are kept as well.
+
+    Args:
+        folder: Of the set of detections.
+        hypothesis: What was asked.
+        scores: What came of it.
+        units: Those that the scores are about.
+
+    Returns:
+        The file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / FOLDER / f"{hypothesis.digest[:24]}-{scores.source}-{sha256_bytes(scores.matcher.encode())[:8]}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    weight = np.ones(len(scores.units)) if scores.weight is None else scores.weight
+    rows = {
+        units.ids[u]: (c, logit, str(flag), w)
+        for u, c, logit, flag, w in zip(scores.units, scores.c, scores.logit, scores.flags, weight, strict=True)
+    }
+    if path.is_file():
+        old = _read(path)
+        kept = zip(old.ids, old.c, old.logit, old.flags, old.weight, strict=True)
+        rows = {i: (c, logit, str(flag), w) for i, c, logit, flag, w in kept if not np.isnan(c)} | rows
+    columns = list(zip(*rows.values(), strict=True)) or [(), (), (), ()]
+    table = pa.table(
+        {
+            "unit_id": pa.array(rows.keys(), pa.string()),
+            "c": pa.array(columns[0], pa.float64()),
+            "logit": pa.array(columns[1], pa.float64()),
+            "flag": pa.array(columns[2], pa.string()),
+            "weight": pa.array(columns[3], pa.float64()),
+        },
+        metadata={"source": scores.source, "matcher": scores.matcher, "hypothesis": hypothesis.text},
+    )
+    part = path.with_name(f".{uuid4().hex}.part")
+    pq.write_table(table, part, compression="zstd")
+    os.replace(part, path)
+    return path
+
+
+def stored_scores(folder: Path, hypothesis: Hypothesis) -> StoredScores | None:
+    """The best scores that a model gave for a hypothesis: those from token probabilities first, then the newest; None without any."""
+    found = list((folder / FOLDER).glob(f"{hypothesis.digest[:24]}-*.parquet"))
+    if not found:
+        return None
+    return _read(min(found, key=lambda p: (_BEST.index(_source(p)), -p.stat().st_mtime_ns, p.name)))
+
+
+def scores_for(stored: StoredScores, hypothesis: Hypothesis, population: Population, units: Units) -> Scores:
+    """Stored scores in the order of a population; units that were never asked about have none."""
+    where = {i: k for k, i in enumerate(stored.ids)}
+    at = np.array([where.get(units.ids[u], -1) for u in population.units], dtype=np.int64)
+    known = at >= 0
+
+    def column(values: Any, missing: Any) -> Any:
+        return np.where(known, values[at], missing) if len(values) else np.full(len(at), missing)
+
+    flags = column(stored.flags, "")
+    counts = {"units that the model was not asked about": int((~known).sum())}
+    counts |= {f"answers: {name}": n for name in ("censored", "low_mass", "no_yes_no_token", "failed") if (n := int((flags == name).sum()))}
+    return Scores(
+        hypothesis_id=hypothesis.id,
+        units=population.units,
+        c=column(stored.c, np.nan),
+        logit=column(stored.logit, np.nan),
+        source=stored.source,
+        matcher=stored.matcher,
+        flags=flags,
+        counts={k: v for k, v in counts.items() if v},
+        weight=column(stored.weight, 1.0),
+    )
+
+
+def _source(path: Path) -> ScoreSource:
+    name = path.stem.split("-")[1]
+    return next((s for s in _BEST if s == name), "verbalised")
+
+
+def _read(path: Path) -> StoredScores:
+    import io
+
+    import pyarrow.parquet as pq
+
+    data = path.read_bytes()
+    t = pq.read_table(io.BytesIO(data))
+    told = t.schema.metadata or {}
+    return StoredScores(
+        source=_source(path),
+        matcher=told.get(b"matcher", b"").decode(),
+        sha256=sha256_bytes(data),
+        ids=tuple(t["unit_id"].to_pylist()),
+        c=t["c"].to_numpy().astype(np.float64),
+        logit=t["logit"].to_numpy().astype(np.float64),
+        flags=np.array(t["flag"].to_pylist(), dtype=object).astype(str) if len(t) else np.empty(0, "U1"),
+        weight=t["weight"].to_numpy().astype(np.float64),
+    )
