@@ -53,7 +53,7 @@ class Units:
         xyxy: Shape (n, 4): px, not clipped; the whole image for image units.
         kind: Shape (n,): values of `Kind`; IMAGE and SEG units carry their loss only.
         fn_cause: Shape (n,): why a false negative was missed, values of `FnCause`: "cls" and "loc" where a prediction of another class, or
-            a badly placed one, explains it; "miss" where nothing does; "" for other kinds.
+            a badly placed one, explains it, "both" where one of each does; "miss" where nothing does; "" for other kinds.
         score: Shape (n,): confidence of predictions, NaN otherwise. Never shown to a matcher.
         iou: Shape (n,): with the match or the best ground truth that explains the unit, NaN where there is none. Never shown to a matcher.
         loss: Shape (n,): loss of IMAGE units (1 - F1 of the image; 0 or 1 for a classifier) and SEG units (1 - mask IoU); NaN otherwise,
