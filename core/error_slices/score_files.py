@@ -75,7 +75,8 @@ def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Un
     if path.is_file():
         old = _read(path)
         kept = zip(old.ids, old.c, old.logit, old.flags, old.weight, strict=True)
-        rows = {i: (c, logit, str(flag), w) for i, c, logit, flag, w in kept if not np.isnan(c)} | rows
+        known = {i: (c, logit, str(flag), w) for i, c, logit, flag, w in kept if not np.isnan(c)}
+        rows = rows | known | {i: row for i, row in rows.items() if not np.isnan(row[0])}  # a call that failed takes nothing away
     columns = list(zip(*rows.values(), strict=True)) or [(), (), (), ()]
     table = pa.table(
         {
