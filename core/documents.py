@@ -2,14 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from pathlib import Path
+from string import Formatter
+from typing import Any, ClassVar, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from core.digest import sha256_json
 from core.errors import InputError, Problem
 
 M = TypeVar("M", bound=BaseModel)
+D = TypeVar("D", bound="TextDocument")
+
+
+class Texts(BaseModel):
+    """Texts with just the blanks that their class names for them; a text that it does not name has none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    blanks: ClassVar[dict[str, set[str]]] = {}
+
+    @model_validator(mode="after")
+    def _check_blanks(self) -> Any:
+        for name, text in self:
+            if isinstance(text, str):
+                wanted = self.blanks.get(name, set())
+                found = {blank for _, blank, _, _ in Formatter().parse(text) if blank is not None}
+                if not text or found != wanted:
+                    raise ValueError(f'"{name}" must be a text with the blanks {sorted(wanted)}; found {sorted(found)}')
+        return self
+
+
+class TextDocument(Texts):
+    """A file of texts that models are asked with."""
+
+    name: str
+    version: int = Field(ge=1)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of all texts."""
+        return sha256_json(self.model_dump())
+
+
+def read_texts(kind: type[D], path: Path) -> D:
+    """A file of texts that ships with the program.
+
+    Raises:
+        InputError: The file breaks its schema; every problem is listed.
+    """
+    named = f'The prompts in "{path.name}"'
+    return read_document(path.read_text(encoding="utf-8"), kind, f"{named} are not valid YAML", f"{named} break their schema.")
 
 
 def read_document(text: str, model: type[M], invalid: str, broken: str) -> M:

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from string import Formatter
-from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
-from core.digest import sha256_json
-from core.documents import read_document
+from core.documents import TextDocument, Texts, read_texts
 from core.settings import ASSETS
 
 FOLDER = ASSETS / "prompts"
 
 
-class _Texts(BaseModel):
-    """Texts with just the blanks that their class names for them; a text that it does not name has none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    blanks: ClassVar[dict[str, set[str]]] = {}
-
-    @model_validator(mode="after")
-    def _check_blanks(self) -> Any:
-        for name, text in self:
-            if isinstance(text, str):
-                wanted = self.blanks.get(name, set())
-                found = {blank for _, blank, _, _ in Formatter().parse(text) if blank is not None}
-                if not text or found != wanted:
-                    raise ValueError(f'"{name}" must be a text with the blanks {sorted(wanted)}; found {sorted(found)}')
-        return self
-
-
-class SceneDoc(_Texts):
+class SceneDoc(Texts):
     """How media are asked about."""
 
     blanks = {"clip": {"frames"}, "task": {"fields", "keys"}}
@@ -43,7 +23,7 @@ class SceneDoc(_Texts):
     task: str
 
 
-class QuestionDoc(_Texts):
+class QuestionDoc(Texts):
     """How a question is sorted."""
 
     blanks = {"task": {"fields", "examples", "question", "keys"}, "options": {"options"}, "example": {"question", "value"}}
@@ -54,17 +34,7 @@ class QuestionDoc(_Texts):
     example: str
 
 
-class _Document(_Texts):
-    name: str
-    version: int = Field(ge=1)
-
-    @property
-    def sha256(self) -> str:
-        """Digest of all texts."""
-        return sha256_json(self.model_dump())
-
-
-class TaggingDoc(_Document):
+class TaggingDoc(TextDocument):
     """assets/prompts/tagging.yaml."""
 
     blanks = {"field": {"name", "label"}, "value": {"value", "definition"}, "bare_value": {"value"}}
@@ -75,7 +45,7 @@ class TaggingDoc(_Document):
     bare_value: str
 
 
-class SynthesisDoc(_Document):
+class SynthesisDoc(TextDocument):
     """assets/prompts/synthesis.yaml."""
 
     blanks = {
@@ -91,9 +61,6 @@ class SynthesisDoc(_Document):
     size: str = Field(pattern=r"^[1-9][0-9]{1,4}x[1-9][0-9]{1,4}$")
 
 
-D = TypeVar("D", bound=_Document)
-
-
 @cache
 def tagging_texts(path: Path = FOLDER / "tagging.yaml") -> TaggingDoc:
     """The texts for tagging.
@@ -101,7 +68,7 @@ def tagging_texts(path: Path = FOLDER / "tagging.yaml") -> TaggingDoc:
     Raises:
         InputError: The file breaks its schema; every problem is listed.
     """
-    return _read(TaggingDoc, path)
+    return read_texts(TaggingDoc, path)
 
 
 @cache
@@ -111,9 +78,4 @@ def synthesis_texts(path: Path = FOLDER / "synthesis.yaml") -> SynthesisDoc:
     Raises:
         InputError: The file breaks its schema; every problem is listed.
     """
-    return _read(SynthesisDoc, path)
-
-
-def _read(kind: type[D], path: Path) -> D:
-    named = f'The prompts in "{path.name}"'
-    return read_document(path.read_text(encoding="utf-8"), kind, f"{named} are not valid YAML", f"{named} break their schema.")
+    return read_texts(SynthesisDoc, path)

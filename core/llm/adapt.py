@@ -52,6 +52,8 @@ def adapt(profile: Profile, body: Mapping[str, Any], text: str, param: str = "",
     Returns:
         None if the refusal names nothing that was sent and can be left out.
     """
+    if (fewer := _fewer(profile, body, text)) is not None and fewer.rule not in tried:
+        return fewer
     for rule in _rules(profile, body):
         changed = replace(profile, **rule.change)
         if not rule.sent or rule.name in tried or changed == profile:
@@ -81,6 +83,19 @@ def bare(profile: Profile, body: Mapping[str, Any], text: str, tried: Collection
 def tools_are_off(text: str) -> bool:
     """Whether a refusal says that the server, or the model, takes no tools at all."""
     return bool(_NO_TOOLS.search(text))
+
+
+def _fewer(profile: Profile, body: Mapping[str, Any], text: str) -> Change | None:
+    """The profile with as many log-probabilities a token as the server says that it gives."""
+    asked = body.get("top_logprobs", 0)
+    if not asked or not re.search(r"logprob", text, re.I) or not re.search(rf"{_TOO_MUCH.pattern}|between|max", text, re.I):
+        return None
+    most = max((n for n in map(int, re.findall(r"(?<![\w.-])\d{1,3}(?![\w-]|\.\d)", text)) if n < asked), default=0)
+    if not most:
+        return None
+    return Change(
+        replace(profile, top_logprobs=most), f"top_logprobs {most}", f"At most {most} log-probabilities a token: the server's limit."
+    )
 
 
 def _rules(profile: Profile, body: Mapping[str, Any]) -> list[_Rule]:
@@ -116,6 +131,14 @@ def _rules(profile: Profile, body: Mapping[str, Any]) -> list[_Rule]:
         ),
         without("temperature"),
         without("seed"),
+        without("top_p"),
+        _Rule(
+            "logprobs",
+            r"logprobs|log[ -]?prob",
+            "logprobs" in body,
+            {"logprobs": False},
+            "Sent without logprobs: the server refused to tell log-probabilities.",
+        ),
         _Rule(
             f"response_format {kind}",
             r"response_format|json_schema|json_object|json mode|structured output|guided|grammar",

@@ -24,7 +24,8 @@ class StoredCall:
         key: Hash of everything that shapes the answer.
         status: What became of it.
         attempts: Times that it was sent, also by a process that was ended before the answer came.
-        response: The answer: text, reasoning, cut, model, fingerprint; {} if there is none.
+        response: The answer: text, reasoning, cut, model, fingerprint, and its first tokens where log-probabilities were asked for and
+            came; {} if there is none.
         usage: Tokens: prompt, completion, estimated.
         latency: Seconds.
         error: Why there is no answer, "" if there is.

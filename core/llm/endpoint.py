@@ -48,6 +48,8 @@ class Profile:
         image_format: Whether the images endpoint may be asked for base64.
         bounds: Whether schemas limit the lengths of lists and texts, for models that come to no end without.
         image_hosts: Hosts beside its own from which images may be fetched that it answers with an address for.
+        logprobs, top_p: Whether the parameter may be sent.
+        top_logprobs: Log-probabilities a token that it gives at most.
     """
 
     mode: Mode = "tools"
@@ -66,6 +68,9 @@ class Profile:
     image_format: bool = True
     image_hosts: tuple[str, ...] = ()
     bounds: bool = False
+    logprobs: bool = True
+    top_logprobs: int = 20
+    top_p: bool = True
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ class Ask:
         temperature: None leaves it to the server.
         seed: None leaves it to the server.
         timeout: Seconds at most, where less is left than the profile allows; None for the profile's.
+        top_logprobs: Log-probabilities asked for at each token of the answer, 0 for none.
+        top_p: Share of the probability that is sampled from; None leaves it to the server.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -32,6 +34,8 @@ class Ask:
     temperature: float | None = 0.0
     seed: int | None = 0
     timeout: float | None = None
+    top_logprobs: int = 0
+    top_p: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,21 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
+class Token:
+    """A token of an answer with its log-probabilities, where the server told them.
+
+    Attributes:
+        text: As the server named it, marks for spaces turned into spaces.
+        logprob: Of the token itself, minus infinity where the server said so or nothing.
+        top: Likeliest tokens at this place with their log-probabilities, as the server listed them; () if it listed none.
+    """
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class Reply:
     """What a model answered.
 
@@ -82,6 +101,7 @@ class Reply:
         model, fingerprint: As the server named them, "" if it did not.
         raw: The answer as it came, JSON-ready, for the record.
         adapted: Changes to the profile that this call needed, in words.
+        tokens: Of the answer after its reasoning, with their log-probabilities; () where none were asked for or the server dropped them.
     """
 
     text: str
@@ -94,6 +114,7 @@ class Reply:
     fingerprint: str = ""
     raw: Mapping[str, Any] = field(default_factory=dict)
     adapted: tuple[str, ...] = ()
+    tokens: tuple[Token, ...] = ()
 
 
 class ModelError(OddysseyError):

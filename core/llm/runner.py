@@ -13,6 +13,7 @@ from typing import Any, Literal
 from core.errors import InputError, OddysseyError
 from core.llm.calls import CallLog, StoredCall, addresses
 from core.llm.endpoint import Endpoint, Profile
+from core.llm.logprobs import tokens_json
 from core.llm.messages import Ask, Failure, ModelError, Reply, Usage
 from core.llm.pace import Bucket, Budget, Gate, Limits, need_of
 
@@ -323,5 +324,6 @@ class Runner:
 def _answered(key: str, attempts: int, reply: Reply, seconds: float) -> StoredCall:
     response: dict[str, Any] = {"text": reply.text, "reasoning": reply.reasoning, "cut": reply.cut}
     response |= {"model": reply.model, "fingerprint": reply.fingerprint}
+    response |= {"tokens": tokens_json(reply.tokens)} if reply.tokens else {}
     usage = {"prompt": reply.usage.prompt, "completion": reply.usage.completion, "estimated": reply.usage.estimated}
     return StoredCall(key, "done", attempts, response, usage, round(seconds, 6))

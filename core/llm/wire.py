@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.llm.endpoint import Profile
+from core.llm.logprobs import answer_tokens
 from core.llm.messages import Ask, ModelError, Reply, ToolCall, Usage
 from core.llm.parsing import arguments, clean, without_reasoning
 
@@ -22,6 +23,10 @@ def chat_body(ask: Ask, model: str, profile: Profile) -> dict[str, Any]:
         body["temperature"] = ask.temperature
     if profile.seed and ask.seed is not None:
         body["seed"] = ask.seed
+    if profile.top_p and ask.top_p is not None:
+        body["top_p"] = ask.top_p
+    if profile.logprobs and ask.top_logprobs:
+        body |= {"logprobs": True, "top_logprobs": min(ask.top_logprobs, profile.top_logprobs)}
     if ask.tools:
         body["tools"] = [_tool(t, profile.strict) for t in ask.tools]
         if profile.tool_choice:
@@ -108,6 +113,7 @@ def read_reply(body: Any, ask: Ask, *, seconds: float, adapted: Sequence[str] = 
         fingerprint=str(body.get("system_fingerprint") or ""),
         raw=body,
         adapted=tuple(adapted),
+        tokens=answer_tokens(choice, text) if ask.top_logprobs else (),
     )
 
 
