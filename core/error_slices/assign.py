@@ -70,7 +70,9 @@ def box_iou(pred: FloatArray, truth: FloatArray, ignore: BoolArray) -> FloatArra
     both = np.where((size > 0).all(1), size.prod(1), 0.0)
     mine = (pred[:, 2:] - pred[:, :2]).prod(1)
     union = np.where(ignore, mine, mine + (truth[:, 2:] - truth[:, :2]).prod(1) - both)
-    return np.divide(both, union, out=np.zeros_like(both), where=both > 0)
+    out = np.zeros_like(both)
+    np.divide(both, union, out=out, where=both > 0)
+    return out
 
 
 def best_first(image: IntArray, score: FloatArray, most: int, within: IntArray | None = None) -> IntArray:
@@ -160,8 +162,8 @@ def _first(pairs: Pairs, which: BoolArray, n: int) -> tuple[IntArray, FloatArray
 def match_all(pairs: Pairs, order: IntArray, n: int, ignore: BoolArray, iou: float, background: float) -> Matching:
     """Matching and kinds of all predictions in `order`.
 
-    The kinds follow TIDE's order: badly placed, wrong class, duplicate, background, both. A missed ground truth has a cause where a prediction
-    of another class or a badly placed one would have found it, so that "miss" is TIDE's missed.
+    The kinds follow TIDE's order: badly placed, wrong class, duplicate, background, both. A missed ground truth has a cause where a
+    prediction of another class or a badly placed one would have found it, so that "miss" is TIDE's missed.
 
     Args:
         pairs: From `find_pairs`, with all overlaps.

@@ -8,13 +8,18 @@ import numpy as np
 
 from core.error_slices.assign import IGNORED, Matching, PairIou, best_first, box_iou, find_pairs, match_all
 from core.error_slices.detections import BoolArray, Boxes, DetectionSet, FloatArray, IntArray
-from core.error_slices.units import Units, UnitSettings
+from core.error_slices.masks import Masks
+from core.error_slices.regions import region_units
+from core.error_slices.units import Regions, Units, UnitSettings
 
 BELOW = "predictions below the confidence cut"
 BEYOND = "predictions beyond the most of an image"
 UNSCORED = "predictions without a confidence"
+NO_MASK = "instances without a mask, compared by their box"
 ON_REGION = "predictions on ignore regions"
 REGIONS = "ignore regions of the ground truth"
+DEFAULTS = UnitSettings()
+UNCUT = UnitSettings(confidence=0)
 
 
 def match_image(
@@ -24,7 +29,7 @@ def match_image(
     pred_xyxy: FloatArray,
     pred_cls: IntArray,
     score: FloatArray,
-    settings: UnitSettings = UnitSettings(confidence=0),
+    settings: UnitSettings = UNCUT,
 ) -> Matching:
     """Match the predictions of one image, m ground truths and n predictions.
 
@@ -77,17 +82,24 @@ def match_boxes(truth: Boxes, predictions: Boxes, settings: UnitSettings, iou: P
     return matching, {name: n for name, n in left_out.items() if n}
 
 
-def make_units(detections: DetectionSet, settings: UnitSettings = UnitSettings()) -> Units:
-    """The evaluation units of a detection set: ground truth first, then predictions, whole images and, where there are masks, mask pairs.
+def make_units(detections: DetectionSet, settings: UnitSettings = DEFAULTS) -> Units:
+    """The evaluation units of a detection set: ground truth first, then predictions, whole images and, of a segmenter, pairs of masks.
 
     A segmenter's instances are matched by the IoU of their masks. A classifier has units of whole images only.
     """
     if detections.classified is not None:
         return _join(detections, settings, [_classified(detections)], {})
-    matching, left_out = match_boxes(detections.truth, detections.predictions, settings)
+    masks = Masks(detections) if detections.task == "segmentation" else None
+    iou = None if masks is None else masks.pair_iou
+    matching, left_out = match_boxes(detections.truth, detections.predictions, settings, iou)
     parts = _boxes(detections, matching)
     parts.append(_images(detections, matching))
-    return _join(detections, settings, parts, left_out)
+    regions = None
+    if masks is not None:
+        columns, regions = region_units(detections, matching, masks)
+        parts.append(columns)
+        left_out |= {NO_MASK: masks.boxes} if masks.boxes else {}
+    return _join(detections, settings, parts, left_out, regions)
 
 
 def _boxes(detections: DetectionSet, matching: Matching) -> list[dict[str, Any]]:
@@ -176,11 +188,17 @@ TYPES: dict[str, Any] = {
 }
 
 
-def _join(detections: DetectionSet, settings: UnitSettings, parts: list[dict[str, Any]], left_out: dict[str, int]) -> Units:
+def _join(
+    detections: DetectionSet,
+    settings: UnitSettings,
+    parts: list[dict[str, Any]],
+    left_out: dict[str, int],
+    regions: Regions | None = None,
+) -> Units:
     """Units from the columns of each side; a single value stands for all rows."""
     columns: dict[str, Any] = {}
     for name, kind in TYPES.items():
         shape = (4,) if name == "xyxy" else ()
         columns[name] = np.concatenate([np.broadcast_to(np.asarray(p[name], kind), (len(p["ids"]), *shape)) for p in parts])
     ids = tuple(i for p in parts for i in p["ids"])
-    return Units(detections, settings, ids, **columns, weight=np.ones(len(ids)), left_out=left_out)
+    return Units(detections, settings, ids, **columns, weight=np.ones(len(ids)), left_out=left_out, regions=regions)

@@ -38,6 +38,29 @@ class UnitSettings:
 
 
 @dataclass(frozen=True, eq=False)
+class Regions:
+    """Where predicted and true masks differ, one row a SEG unit, s of them. Never shown to a matcher, which gets the box of the unit.
+
+    Attributes:
+        truth: Shape (s,): row of the ground truth, -1 for a predicted mask without a partner.
+        pred: Shape (s,): row of the prediction, -1 for an instance that was missed.
+        under_xyxy: Shape (s, 4): box around what was missed of the true mask (under-segmented), px; NaN where nothing was.
+        over_xyxy: Shape (s, 4): box around what the prediction has too much (over-segmented), px; NaN likewise.
+        under: Shape (s,): share of the true mask that was missed.
+        over: Shape (s,): share of the prediction that is too much.
+        fraction: Shape (s,): share of the unit's box that differs; little where only an outline jitters.
+    """
+
+    truth: IntArray
+    pred: IntArray
+    under_xyxy: FloatArray
+    over_xyxy: FloatArray
+    under: FloatArray
+    over: FloatArray
+    fraction: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Units:
     """Evaluation units of a detection set under some settings, n of them, as columns.
 
@@ -46,7 +69,8 @@ class Units:
     Attributes:
         detections: What they were made from.
         settings: How.
-        ids: Shape (n,): "{image id}:g{annotation id}", ":d{prediction id}", ":m" for a whole image, ":s{number}" for a mask.
+        ids: Shape (n,): "{image id}:g{annotation id}", ":d{prediction id}", ":m" for a whole image, ":sg{annotation id}" for a
+            mask of the ground truth with its partner, ":sd{prediction id}" for a predicted mask without one.
         side: Shape (n,): values of `Side`.
         image: Shape (n,): index into the images.
         cls: Shape (n,): index into the classes; -1 for a whole image of a detector.
@@ -59,10 +83,11 @@ class Units:
         loss: Shape (n,): loss of IMAGE units (1 - F1 of the image; 0 or 1 for a classifier) and SEG units (1 - mask IoU); NaN otherwise,
             since the loss of a box depends on the type of hypothesis (see `population`).
         ref: Shape (n,): index of the unit of the other side that explains it, -1 for none. Never shown to a matcher.
-        row: Shape (n,): index into truth, predictions, images or classified rows, by side.
+        row: Shape (n,): index into truth, predictions, images or classified rows, or regions, by side.
         weight: Shape (n,): 1 unless units were sampled.
         left_out: How many of what made no unit, by a name that a screen can show: predictions below the cut, beyond the most, on ignore
             regions; ignore regions of the ground truth.
+        regions: Of the SEG units, None where there are none.
     """
 
     detections: DetectionSet
@@ -81,6 +106,7 @@ class Units:
     row: IntArray
     weight: FloatArray
     left_out: dict[str, int] = field(default_factory=dict)
+    regions: Regions | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,0 +1,116 @@
+"""Masks of a segmenter, as pixels and as run lengths, and their overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core.error_slices.detections import BoolArray, Boxes, DetectionSet, FloatArray, IntArray, Rle
+from core.errors import InputError, Problem
+
+MOST_NAMED = 20
+
+
+def decode(mask: Rle) -> BoolArray:
+    """Pixels of a mask, shape (height, width)."""
+    from pycocotools import mask as coco
+
+    return np.asarray(coco.decode(as_coco(mask)), bool)
+
+
+def encode(pixels: BoolArray) -> Rle:
+    """The mask of pixels of shape (height, width)."""
+    from pycocotools import mask as coco
+
+    return _rle(coco.encode(np.asfortranarray(pixels, np.uint8)))
+
+
+def of_polygons(polygons: Sequence[Sequence[float]], size: tuple[int, int]) -> Rle:
+    """The mask that polygons cover together.
+
+    Args:
+        polygons: Each x, y, x, y …, px, of three points or more.
+        size: Height and width, px.
+    """
+    from pycocotools import mask as coco
+
+    return _rle(coco.merge(coco.frPyObjects([list(map(float, p)) for p in polygons], *size)))
+
+
+def of_box(xyxy: FloatArray, size: tuple[int, int]) -> Rle:
+    """The mask of a box, of shape (4,), in an image of that height and width."""
+    left, top, right, bottom = xyxy.tolist()
+    return of_polygons([[left, top, right, top, right, bottom, left, bottom]], size)
+
+
+def as_coco(mask: Rle) -> dict[str, Any]:
+    """The mask as pycocotools takes it."""
+    return {"size": list(mask.size), "counts": mask.counts}
+
+
+def _rle(said: dict[str, Any]) -> Rle:
+    height, width = said["size"]
+    return Rle((int(height), int(width)), said["counts"])
+
+
+class Masks:
+    """The masks of both sides of a detection set; an instance without a mask is compared by its box.
+
+    Attributes:
+        truth: A mask for each row of the ground truth.
+        pred: A mask for each prediction.
+        boxes: How many of them are boxes.
+
+    Raises:
+        InputError: Masks of one image differ in size; all of them are named.
+    """
+
+    def __init__(self, detections: DetectionSet) -> None:
+        self._detections = detections
+        sizes = [(i.height, i.width) for i in detections.images]
+        for boxes in (detections.truth, detections.predictions):
+            for row, mask in enumerate(boxes.masks or ()):
+                if mask is not None and 0 in sizes[boxes.image[row]]:
+                    sizes[boxes.image[row]] = mask.size
+        self.boxes = 0
+        problems: list[Problem] = []
+        self.truth = self._fill(detections.truth, sizes, "annotation", problems)
+        self.pred = self._fill(detections.predictions, sizes, "prediction", problems)
+        if problems:
+            raise InputError(f"{len(problems)} masks do not have the size of their image.", problems[:MOST_NAMED])
+
+    def _fill(self, boxes: Boxes, sizes: list[tuple[int, int]], what: str, problems: list[Problem]) -> tuple[Rle, ...]:
+        out = []
+        for row in range(len(boxes)):
+            mask, size = boxes.masks[row] if boxes.masks is not None else None, sizes[boxes.image[row]]
+            if mask is None:
+                self.boxes += 1
+                mask = of_box(boxes.xyxy[row], size)
+            elif mask.size != size:
+                where = f"{what} {boxes.ids[row]} of image {self._detections.images[boxes.image[row]].id}"
+                got, allowed = f"{mask.size[1]} × {mask.size[0]} px", f"{size[1]} × {size[0]} px, the size of the image"
+                problems.append(Problem(None, where, got, allowed, kind="mask size"))
+            out.append(mask)
+        return tuple(out)
+
+    def pair_iou(self, pred: IntArray, truth: IntArray, ignore: BoolArray) -> FloatArray:
+        """Mask IoU of pairs that share an image; the share of the prediction that lies in the region where `ignore` holds."""
+        from pycocotools import mask as coco
+
+        value = np.zeros(len(pred))
+        image = self._detections.predictions.image[pred]
+        sort = np.argsort(image, kind="stable")
+        for rows in np.split(sort, np.flatnonzero(np.diff(image[sort])) + 1):
+            if len(rows):
+                p, at_p = np.unique(pred[rows], return_inverse=True)
+                g, at_g = np.unique(truth[rows], return_inverse=True)
+                crowd = self._detections.truth.ignore[g]
+                table = coco.iou(
+                    [as_coco(self.pred[i]) for i in p.tolist()],
+                    [as_coco(self.truth[i]) for i in g.tolist()],
+                    crowd.astype(np.uint8).tolist(),
+                )
+                value[rows] = table[at_p, at_g]
+        return value
