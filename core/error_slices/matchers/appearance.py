@@ -31,8 +31,8 @@ def low_figure_ground(scene: Scene, params: Params) -> Matched:
 
 
 def camouflage(scene: Scene, params: Params) -> Matched:
-    """The box has the colours of the ring around it."""
-    return logistic((_column(scene, "likeness") - params["likeness"]) / 0.06)
+    """The box has the colours of the ring around it; most boxes share 0.8 to 0.9 of them, so that only more says something."""
+    return logistic((_column(scene, "likeness") - params["likeness"]) / 0.03)
 
 
 def low_texture(scene: Scene, params: Params) -> Matched:

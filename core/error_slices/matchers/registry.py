@@ -178,7 +178,7 @@ _ALL_MATCHERS = (
         {"contrast": _number(0.05)},
     ),
     Matcher(
-        "camouflage", "the colours of its surroundings", "texture", "pixels", _REGIONS, appearance.camouflage, {"likeness": _number(0.8)}
+        "camouflage", "the colours of its surroundings", "texture", "pixels", _REGIONS, appearance.camouflage, {"likeness": _number(0.93)}
     ),
     Matcher("low_texture", "hardly any texture", "", "pixels", _ALL, appearance.low_texture, {"deviation": _number(0.1)}),
     Matcher(
