@@ -1,0 +1,57 @@
+"""Trend and lift with the means of strata taken out: what is left when size and class are held equal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.error_slices.detections import BoolArray, FloatArray, IntArray
+from core.error_slices.verification.looks import by_image, studentised
+from core.error_slices.verification.region import Region, Window
+from core.error_slices.verification.sign_flip import Look
+
+
+def _within(values: FloatArray, stratum: IntArray, count: IntArray) -> FloatArray:
+    """Values minus the mean of their stratum."""
+    mean = np.bincount(stratum, weights=values, minlength=len(count)) / np.maximum(count, 1)
+    out: FloatArray = values - mean[stratum]
+    return out
+
+
+def _inflated(loss: FloatArray, stratum: IntArray, count: IntArray) -> FloatArray:
+    """Residuals within strata, as large as around the true means: in a stratum of n, 1/n of the variance is lost to the mean."""
+    n = count[stratum]
+    scale = np.sqrt(n / np.maximum(n - 1, 1))
+    return _within(loss, stratum, count) * scale
+
+
+def trend_adjusted(region: Region, windows: tuple[Window, ...], stratum: IntArray, image: IntArray, images: IntArray) -> Look:
+    """As the trend, with scores centred in each stratum of each window, and losses in each stratum of the slice.
+
+    Args:
+        region: The n units of the slice.
+        windows: Where to look.
+        stratum: Shape (n,): from 0 on.
+        image: Shape (n,): number of the image of each unit, from 0.
+        images: Shape (m,): the images behind these numbers.
+    """
+    strata_n = int(stratum.max(initial=0)) + 1
+    e = _inflated(region.loss, stratum, np.bincount(stratum, minlength=strata_n))
+    parts = np.zeros((len(images), len(windows)))
+    observed = np.zeros(len(windows))
+    for k, window in enumerate(windows):
+        here = slice(window.start, window.stop)
+        inner = stratum[here]
+        x = _within(region.c[here], inner, np.bincount(inner, minlength=strata_n))
+        parts[:, k] = by_image(image[here], x * e[here], images)
+        observed[k] = float((x * region.loss[here]).sum())
+    return studentised(images, parts, observed, np.ones(len(windows)))[0]
+
+
+def lift_adjusted(inside: BoolArray, loss: FloatArray, stratum: IntArray, image: IntArray, images: IntArray) -> Look | None:
+    """As the lift, with membership and loss centred in each stratum; None where no stratum has units inside and outside."""
+    count = np.bincount(stratum)
+    within = _within(inside.astype(np.float64), stratum, count)
+    if not np.any(np.abs(within) > 1e-12):
+        return None
+    parts = by_image(image, within * _inflated(loss, stratum, count), images)
+    return studentised(images, parts[:, None], np.array([float((within * loss).sum())]), np.ones(1))[0]

@@ -1,0 +1,97 @@
+"""What each image adds to the trend and to the lift of a slice, plainly and with the means of strata taken out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.error_slices.detections import BoolArray, FloatArray, IntArray
+from core.error_slices.verification.region import Region, Window
+from core.error_slices.verification.sign_flip import Look
+
+
+@dataclass(frozen=True, eq=False)
+class TrendLook:
+    """The trend in every window, K of them that can be tested.
+
+    Attributes:
+        look: Studentised: under random signs, each statistic has variance 1.
+        windows: Shape (K,): which windows.
+        slope: Shape (K,): slope of loss on score, weighted.
+        per_slope: Shape (K,): what a slope of 1 adds to each statistic.
+    """
+
+    look: Look
+    windows: tuple[Window, ...]
+    slope: FloatArray
+    per_slope: FloatArray
+
+
+def weighted_slope(c: FloatArray, loss: FloatArray, weight: FloatArray) -> float | None:
+    """Least-squares slope of loss on score, None without spread."""
+    total = float(weight.sum())
+    if total <= 0:
+        return None
+    x = c - float((weight * c).sum()) / total
+    pull = weight * x
+    spread = float((pull * x).sum())
+    return float((pull * loss).sum()) / spread if spread > 0 else None
+
+
+def residuals(loss: FloatArray) -> FloatArray:
+    """Loss minus its mean; exactly 0 where all losses are equal."""
+    return loss - loss.mean() if np.ptp(loss) > 0 else np.zeros(len(loss))
+
+
+def by_image(image: IntArray, part: FloatArray, images: IntArray) -> FloatArray:
+    """Sums over the units of each image, shape (m,)."""
+    return np.asarray(np.bincount(image, weights=part, minlength=len(images)), np.float64)
+
+
+def trend_look(region: Region, windows: tuple[Window, ...], image: IntArray, images: IntArray) -> TrendLook:
+    """Slopes in all windows, summed by image.
+
+    Residuals are those of the null, loss minus the mean of the whole slice. In each window the scores are centred, so the observed sums do
+    not depend on that mean.
+
+    Args:
+        region: The n units of the slice.
+        windows: Where to look.
+        image: Shape (n,): number of the image of each unit, from 0.
+        images: Shape (m,): the images behind these numbers.
+    """
+    e = residuals(region.loss)
+    parts = np.zeros((len(images), len(windows)))
+    spread = np.zeros(len(windows))
+    slope = np.full(len(windows), np.nan)
+    for k, window in enumerate(windows):
+        here = slice(window.start, window.stop)
+        x = region.c[here] - region.c[here].mean()
+        parts[:, k] = by_image(image[here], x * e[here], images)
+        spread[k] = float((x * x).sum())
+        found = weighted_slope(region.c[here], region.loss[here], region.weight[here])
+        slope[k] = np.nan if found is None else found
+    look, per_slope = studentised(images, parts, parts.sum(0), spread)
+    return TrendLook(look, windows, slope, per_slope)
+
+
+def studentised(images: IntArray, parts: FloatArray, observed: FloatArray, spread: FloatArray) -> tuple[Look, FloatArray]:
+    """Divides each statistic by its standard deviation under random signs; one that never varies stays 0."""
+    size = np.sqrt((parts * parts).sum(0))
+    scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    return Look(images, parts * scale, observed * scale), spread * scale
+
+
+def lift_look(inside: BoolArray, loss: FloatArray, image: IntArray, images: IntArray) -> Look | None:
+    """Error inside minus error outside, summed by image; None where either is empty.
+
+    Residuals are those of the null, loss minus the mean of all scored units. (inside - share) × residual, summed, is the difference of the
+    two rates times a constant.
+    """
+    share = float(inside.mean()) if len(inside) else 0.0
+    if not 0 < share < 1:
+        return None
+    part = (inside - share) * residuals(loss)
+    parts = by_image(image, part, images)[:, None]
+    return studentised(images, parts, parts.sum(0), np.ones(1))[0]
