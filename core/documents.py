@@ -14,13 +14,15 @@ from core.errors import InputError, Problem
 
 M = TypeVar("M", bound=BaseModel)
 D = TypeVar("D", bound="TextDocument")
+Blanks = dict[str, set[str]]
+"""Names in braces by the name of the text that has them."""
 
 
 class Texts(BaseModel):
     """Texts with just the blanks that their class names for them; a text that it does not name has none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    blanks: ClassVar[dict[str, set[str]]] = {}
+    blanks: ClassVar[Blanks] = {}
 
     @model_validator(mode="after")
     def _check_blanks(self) -> Any:

@@ -84,14 +84,19 @@ class Answer:
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
-def completion(message: Mapping[str, Any], *, finish: str = "stop", usage: Any = USAGE, model: str = "stub-model", **answer: Any) -> Answer:
+def completion(
+    message: Mapping[str, Any], *, finish: str = "stop", usage: Any = USAGE, model: str = "stub-model", logprobs: Any = None, **answer: Any
+) -> Answer:
     """A chat completion with any message."""
     body = {
         "id": "stub",
         "object": "chat.completion",
         "created": 0,
         "model": model,
-        "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", **message}}],
+        "choices": [
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", **message}}
+            | ({"logprobs": logprobs} if logprobs else {})
+        ],
     }
     return Answer(body if usage is None else {**body, "usage": usage}, **answer)
 
@@ -99,6 +104,31 @@ def completion(message: Mapping[str, Any], *, finish: str = "stop", usage: Any =
 def text(content: str, **more: Any) -> Answer:
     """A completion with text."""
     return completion({"content": content}, **more)
+
+
+Top = Sequence[tuple[str, float]]
+
+
+def weighed(top: Top, *, before: Sequence[str] = (), shape: str = "chat", content: str | None = None, **more: Any) -> Answer:
+    """A completion whose answering token has a list of likeliest tokens.
+
+    Args:
+        top: Tokens with log-probabilities; the first one was chosen.
+        before: Tokens that come before it, such as blanks or reasoning.
+        shape: "chat" as OpenAI sends them, "old" as plain completions do.
+        content: Of the message; the chosen token if None.
+        more: As for `completion`.
+    """
+    word = top[0][0]
+    content = word.strip("\u0120\u2581 ") if content is None else content
+    if shape == "old":
+        lists = [{t: -0.01} for t in before] + [dict(top)]
+        logprobs: dict[str, Any] = {"tokens": [*before, word], "token_logprobs": [-0.01] * len(before) + [top[0][1]], "top_logprobs": lists}
+    else:
+        entries = [{"token": t, "logprob": -0.01, "top_logprobs": [{"token": t, "logprob": -0.01}]} for t in before]
+        listed = [{"token": t, "logprob": x, "bytes": list(t.encode())} for t, x in top]
+        logprobs = {"content": [*entries, {**listed[0], "top_logprobs": listed}]}
+    return completion({"content": content}, logprobs=logprobs, **more)
 
 
 def call(name: str, arguments: Any, *, id: str = "call_1", **more: Any) -> Answer:

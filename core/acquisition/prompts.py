@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field
 
-from core.documents import TextDocument, Texts, read_texts
+from core.documents import Blanks, TextDocument, Texts, read_texts
 from core.settings import ASSETS
 
 FOLDER = ASSETS / "prompts"
@@ -16,7 +17,7 @@ FOLDER = ASSETS / "prompts"
 class SceneDoc(Texts):
     """How media are asked about."""
 
-    blanks = {"clip": {"frames"}, "task": {"fields", "keys"}}
+    blanks: ClassVar[Blanks] = {"clip": {"frames"}, "task": {"fields", "keys"}}
     system: str
     image: str
     clip: str
@@ -26,7 +27,11 @@ class SceneDoc(Texts):
 class QuestionDoc(Texts):
     """How a question is sorted."""
 
-    blanks = {"task": {"fields", "examples", "question", "keys"}, "options": {"options"}, "example": {"question", "value"}}
+    blanks: ClassVar[Blanks] = {
+        "task": {"fields", "examples", "question", "keys"},
+        "options": {"options"},
+        "example": {"question", "value"},
+    }
     system: str
     task: str
     options: str
@@ -37,7 +42,7 @@ class QuestionDoc(Texts):
 class TaggingDoc(TextDocument):
     """assets/prompts/tagging.yaml."""
 
-    blanks = {"field": {"name", "label"}, "value": {"value", "definition"}, "bare_value": {"value"}}
+    blanks: ClassVar[Blanks] = {"field": {"name", "label"}, "value": {"value", "definition"}, "bare_value": {"value"}}
     scene: SceneDoc
     question: QuestionDoc
     field: str
@@ -48,7 +53,7 @@ class TaggingDoc(TextDocument):
 class SynthesisDoc(TextDocument):
     """assets/prompts/synthesis.yaml."""
 
-    blanks = {
+    blanks: ClassVar[Blanks] = {
         "text": {"conditions"},
         "condition": {"label", "value", "definition"},
         "bare_condition": {"label", "value"},

@@ -1,1 +1,1 @@
-"""Matching by a vision model: one marked box, one statement, yes or no (GH-ESD, section 3.3)."""
+"""Matching by a vision model: what is asked and shown, how yes and no are read, what it costs, and the run itself."""

@@ -1,0 +1,51 @@
+"""Pictures of many units, made in threads while others are on their way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from core.error_slices.units import Units
+from core.error_slices.vision.crops import CropSettings, load_picture, rounded, unit_pictures
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+
+class Pictures:
+    """Pictures of units, made in threads; the last ones are kept, since several statements are about one unit."""
+
+    def __init__(self, units: Units, crops: CropSettings, kept: int = 64) -> None:
+        self._units, self._crops, self._kept = units, crops, kept
+        self._made: OrderedDict[int, asyncio.Task[tuple[str, ...]]] = OrderedDict()
+        self._opened: OrderedDict[int, asyncio.Task[Picture]] = OrderedDict()
+
+    async def urls(self, unit: int) -> tuple[str, ...]:
+        """Data URLs of a unit's pictures.
+
+        Raises:
+            InputError: Its image cannot be read.
+        """
+        made = self._made.get(unit)
+        if made is None:
+            made = self._made[unit] = asyncio.create_task(self._make(unit))
+            _shorten(self._made, self._kept)
+        return await asyncio.shield(made)
+
+    async def _make(self, unit: int) -> tuple[str, ...]:
+        at = int(self._units.image[unit])
+        image = self._units.detections.images[at]
+        opened = self._opened.get(at)
+        if opened is None:
+            opened = self._opened[at] = asyncio.create_task(asyncio.to_thread(load_picture, image))
+            _shorten(self._opened, 4)
+        picture = await asyncio.shield(opened)
+        box = None if self._units.side[unit] == "image" else rounded(self._units.xyxy[unit])
+        return (await asyncio.to_thread(unit_pictures, picture, image, box, self._crops)).urls
+
+
+def _shorten(kept: OrderedDict[int, Any], most: int) -> None:
+    """Forget what was made first; whoever waits for it still gets it."""
+    while len(kept) > most:
+        kept.popitem(last=False)
