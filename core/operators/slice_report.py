@@ -71,6 +71,7 @@ class SliceReport:
         settings: How everything was computed.
         rows: One a hypothesis: those tested first, most errors saved first, then those that could not be tested.
         digest: Of the set, the settings, the hypotheses and their scores; changes with everything on the screen but judgements.
+        problems: What went wrong on the way, such as images that cannot be read, one sentence each.
     """
 
     saved: SavedDetections
@@ -78,6 +79,7 @@ class SliceReport:
     settings: SliceSettings
     rows: tuple[SliceRow, ...]
     digest: str
+    problems: tuple[str, ...] = ()
 
     def row(self, hypothesis_id: str) -> SliceRow | None:
         """The row of a hypothesis, None if there is none."""

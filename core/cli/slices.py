@@ -1,0 +1,235 @@
+"""The commands `slices units`, `slices match`, `slices verify`, `slices export` and `slices bench`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from core.cli import options as o
+from core.cli.show import say
+from core.error_slices.detections import DetectionSet
+from core.error_slices.units import UnitSettings
+from core.error_slices.verification.settings import ErrorRate, Mode, TestSettings
+from core.errors import InputError
+from core.operators import slice_files
+from core.operators import slices as operators
+from core.operators.detection_sources import look_at_detections
+from core.operators.slice_report import Halves, SliceReport, SliceRow, SliceSettings
+from core.settings import Settings
+from core.storage import Store, open_store
+
+slices = typer.Typer(no_args_is_help=True, help="Error slices: import detections, match hypotheses, test them, export them for repair.")
+
+Set = Annotated[str, typer.Argument(metavar="SET", help="Name or id of a set of detections in the workspace.", show_default=False)]
+Confidence = Annotated[float, typer.Option("--confidence", min=0, max=1, help="Predictions below it are left out before matching.")]
+Iou = Annotated[float, typer.Option("--iou", min=0.01, max=1, help="Least IoU of a match.")]
+Gamma = Annotated[float, typer.Option("--gamma", min=0, max=1, help="Matching score above which a unit is in the slice.")]
+FpLoc = Annotated[bool, typer.Option("--fp-includes-loc", help="Count badly placed predictions as false positives.")]
+Only = Annotated[list[str] | None, typer.Option("--hypothesis", help="Id of a hypothesis; may be given several times.")]
+HalvesOption = Annotated[str, typer.Option("--images", help="all, or verification: leave the other half of the images for repair.")]
+
+
+@slices.command("units")
+def units(
+    truth: Annotated[Path, typer.Argument(help="Ground truth: file or folder.", show_default=False)],
+    predictions: Annotated[Path | None, typer.Argument(help="Predictions: file or folder.", show_default=False)] = None,
+    format_: Annotated[str, typer.Option("--format", help="coco, yolo, kitti, gesd or classification; recognised by default.")] = "",
+    images: Annotated[Path | None, typer.Option("--images", help="Folder of the images.", show_default=False)] = None,
+    class_map: Annotated[list[str] | None, typer.Option("--class", help="prediction class=ground-truth class; empty for none.")] = None,
+    option: Annotated[list[str] | None, typer.Option("--option", help="Option of the reader as key=value.")] = None,
+    model: Annotated[str, typer.Option("--model", help="Name of the model.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the set; that of the file by default.")] = "",
+    confidence: Confidence = UnitSettings.confidence,
+    iou: Iou = UnitSettings.iou,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the units as CSV.", show_default=False)] = None,
+    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the detections in the workspace.")] = True,
+    as_json: o.AsJson = False,
+) -> None:
+    """Reads detections, compares them with the ground truth, and keeps them."""
+    content = look_at_detections(
+        truth,
+        predictions,
+        format=format_ or None,
+        images=images,
+        class_map=o.pairs(class_map, "--class") or None,
+        model=model,
+        name=name,
+        **dict[str, Any](o.pairs(option, "--option")),
+    ).content
+    made = operators.units_of(content, UnitSettings(confidence=confidence, iou=iou))
+    if out is not None:
+        out.write_text(slice_files.units_csv(made), encoding="utf-8")
+    saved = None
+    if keep:
+        with _workspace() as store:
+            saved = operators.keep_detections(store, content, name=name)
+    counts = slice_files.unit_counts(made)
+    if as_json:
+        head = {} if saved is None else {"id": saved.id, "name": saved.name, "digest": saved.digest}
+        _json(head | counts | {"report": content.report.to_json(), "out": None if out is None else str(out)})
+        return
+    _print_source(content)
+    say(f"At confidence {confidence:g} and IoU {iou:g}: {counts['units']:,} units.")
+    for what, n in (counts["kinds"] | counts["left_out"]).items():
+        say(f"  {what}: {n:,}")
+    if saved is not None:
+        say(f'Kept as "{saved.name}" ({saved.id}).')
+
+
+@slices.command("match")
+def match(
+    which: Set,
+    hypothesis: Only = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the scores as CSV.", show_default=False)] = None,
+    confidence: Confidence = UnitSettings.confidence,
+    iou: Iou = UnitSettings.iou,
+    as_json: o.AsJson = False,
+) -> None:
+    """Scores every unit for every hypothesis that needs no model; scores that a model gave earlier are told too."""
+    with _workspace() as store:
+        report = operators.slice_report(store, _set_id(store, which), SliceSettings(UnitSettings(confidence, iou)), progress=_progress)
+    rows = _chosen(report, hypothesis)
+    if out is not None:
+        out.write_text(slice_files.scores_csv(report, [r.hypothesis.id for r in rows]), encoding="utf-8")
+    found = [
+        {
+            "id": r.hypothesis.id,
+            "source": None if r.scores is None else r.scores.source,
+            "units": 0 if r.population is None else len(r.population.units),
+            "scored": 0 if r.scores is None else int((r.scores.c == r.scores.c).sum()),
+            "in_slice": 0 if r.scores is None else int((r.scores.c > report.settings.test.gamma).sum()),
+            "why_not": r.untested,
+        }
+        for r in rows
+    ]
+    if as_json:
+        _json({"detections": report.saved.id, "hypotheses": found, "out": None if out is None else str(out)})
+        return
+    for f in found:
+        told = (
+            f"{f['scored']:,} of {f['units']:,} units scored ({f['source']}), {f['in_slice']:,} in the slice"
+            if f["source"]
+            else f["why_not"]
+        )
+        say(f"{f['id']}: {told}")
+
+
+@slices.command("verify")
+def verify(
+    which: Set,
+    hypothesis: Only = None,
+    mode: Annotated[str, typer.Option("--mode", help="calibrated, paper or spearman.")] = TestSettings.mode,
+    gamma: Gamma = TestSettings.gamma,
+    tau: Annotated[float, typer.Option("--tau", help="Least slope.")] = TestSettings.tau,
+    window: Annotated[int, typer.Option("--window", min=5, help="Units in a window of the paper's rule.")] = TestSettings.window,
+    fdr: Annotated[float, typer.Option("--fdr", min=0.0001, max=0.5, help="Level of the false discovery rate.")] = TestSettings.fdr,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sign flips.")] = TestSettings.seed,
+    confidence: Confidence = UnitSettings.confidence,
+    iou: Iou = UnitSettings.iou,
+    fp_includes_loc: FpLoc = False,
+    halves: HalvesOption = "all",
+    out: Annotated[Path | None, typer.Option("--out", help="Write the list as CSV.", show_default=False)] = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Tests every hypothesis that has scores, and says which hold up."""
+    test = TestSettings(mode=_one(mode, Mode, "--mode"), gamma=gamma, tau=tau, window=window, fdr=fdr, seed=seed)
+    settings = SliceSettings(UnitSettings(confidence, iou), test, fp_includes_loc, halves=_one(halves, Halves, "--images"))
+    with _workspace() as store:
+        report = operators.slice_report(store, _set_id(store, which), settings, progress=_progress)
+    rows = _chosen(report, hypothesis)
+    if out is not None:
+        out.write_text(slice_files.report_csv(report), encoding="utf-8")
+    if as_json:
+        _json(slice_files.report_object(replace(report, rows=tuple(rows))) | {"out": None if out is None else str(out)})
+        return
+    _print_report(report, rows)
+
+
+@contextmanager
+def _workspace() -> Iterator[Store]:
+    store = open_store(Settings.from_environment())
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _set_id(store: Store, which: str) -> str:
+    found = store.detections.find(which)
+    if found is None:
+        known = ", ".join(f'"{s.name}" ({s.id})' for s in store.detections.list()) or "none"
+        raise InputError(f'There is no set of detections "{which}" in this workspace; there are: {known}.')
+    return found.id
+
+
+def _one(got: str, allowed: Any, option: str) -> Any:
+    if got not in get_args(allowed):
+        raise InputError(f'{option}: got "{got}"; allowed: {", ".join(get_args(allowed))}.')
+    return got
+
+
+def _chosen(report: SliceReport, ids: list[str] | None) -> list[SliceRow]:
+    unknown = [i for i in ids or () if report.row(i) is None]
+    if unknown:
+        raise InputError(
+            f"There is no hypothesis {', '.join(unknown)}; there are: {', '.join(sorted(r.hypothesis.id for r in report.rows))}."
+        )
+    return [r for r in report.rows if not ids or r.hypothesis.id in ids]
+
+
+def _progress(what: str, share: float) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{what} … {share:4.0%} ")
+        if share >= 1:
+            sys.stderr.write("\n")
+
+
+def _print_source(content: DetectionSet) -> None:
+    r = content.report
+    counted = f"{len(content.images):,} images, {len(content.truth):,} instances, {len(content.predictions):,} predictions"
+    say(f"{content.name}: {counted} ({r.format}).")
+    for what, n in r.counts.items():
+        say(f"  {what}: {n:,}")
+    for name, n in r.unmapped.items():
+        say(f'  class "{name}" is not in the ground truth: {n:,} boxes; name one with --class "{name}=..."')
+    for p in r.problems[:20]:
+        say(f"  note: {p}")
+    if len(r.problems) > 20:
+        say(f"  and {len(r.problems) - 20:,} more (--json lists all).")
+
+
+def _print_report(report: SliceReport, rows: list[SliceRow]) -> None:
+    s, t = report.saved, report.settings.test
+    tested = [r for r in rows if r.tested is not None]
+    made_up = " Synthetic data." if s.synthetic else ""
+    say(f"{s.name}: {len(tested):,} of {len(rows):,} hypotheses tested, {t.mode} rule, gamma {t.gamma:g}, FDR {t.fdr:g}.{made_up}")
+    for r in tested:
+        x = r.tested
+        if x is None:
+            continue
+        q = "".join(f", q {name} {v:.3g}" for name, v in [("trend", x.q_trend), ("lift", x.q_lift)] if v is not None)
+        say(f"{x.verdict:12} {r.hypothesis.id}: in {_rate(x.inside)}, out {_rate(x.outside)}{q}")
+        if x.paper_pass and x.paper_null_pass is not None:
+            say(f"{'':12} passes as printed, as would {x.paper_null_pass:.0%} of {x.paper_null_runs:,} random losses")
+        for why in x.why:
+            say(f"{'':12} {why}")
+    for r in rows:
+        if r.tested is None:
+            say(f"{'not tested':12} {r.hypothesis.id}: {r.untested}")
+
+
+def _rate(r: ErrorRate) -> str:
+    if r.value is None or r.low is None or r.high is None:
+        return "no unit"
+    return f"{r.value:.1%} [{r.low:.1%}, {r.high:.1%}] (n = {r.n:,}, {r.images:,} images)"
+
+
+def _json(data: Any) -> None:
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
