@@ -1,7 +1,7 @@
 """Matching scores of a vision model, kept beside the detections that they are about: dear to make, so never made twice.
 
 A score belongs to a unit of the ground truth or to a prediction, whatever the confidence cut and the IoU; both have ids that these do not
-change. A file is replaced as a whole, and only by one that holds no fewer scores of the same matcher.
+change. All scores of one matcher stand in one file; of two samples of the units the one with more scores stays.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class StoredScores:
 
 
 def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Units) -> Path:
-    """Keep the scores of a model; units that it scored earlier and does not score now are kept as well.
+    """Keep the scores of a model, with those that it gave earlier; where units were sampled, the larger sample.
 
     Args:
         folder: Of the set of detections.
@@ -74,9 +74,13 @@ def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Un
     }
     if path.is_file():
         old = _read(path)
-        kept = zip(old.ids, old.c, old.logit, old.flags, old.weight, strict=True)
-        known = {i: (c, logit, str(flag), w) for i, c, logit, flag, w in kept if not np.isnan(c)}
-        rows = rows | known | {i: row for i, row in rows.items() if not np.isnan(row[0])}  # a call that failed takes nothing away
+        if (old.weight != 1).any() or (weight != 1).any():  # weights hold for one sample, so samples are never joined
+            if np.isfinite(old.c).sum() > np.isfinite(scores.c).sum():
+                return path
+        else:
+            kept = zip(old.ids, old.c, old.logit, old.flags, old.weight, strict=True)
+            known = {i: (c, logit, str(flag), w) for i, c, logit, flag, w in kept if not np.isnan(c)}
+            rows = rows | known | {i: row for i, row in rows.items() if not np.isnan(row[0])}  # a call that failed takes nothing away
     columns = list(zip(*rows.values(), strict=True)) or [(), (), (), ()]
     table = pa.table(
         {

@@ -137,10 +137,10 @@ def units_of(*ids: str) -> Units:
     )
 
 
-def scored(*c: float, source: str = "logprob", matcher: str = "m v1") -> Scores:
+def scored(*c: float, source: str = "logprob", matcher: str = "m v1", weight: float = 1.0) -> Scores:
     a = np.array(c)
     flags = np.where(np.isnan(a), "failed", "")
-    return Scores("night", np.arange(len(c)), a, np.log(a / (1 - a)), source, matcher, flags, weight=np.full(len(c), 2.0))  # type: ignore[arg-type]
+    return Scores("night", np.arange(len(c)), a, np.log(a / (1 - a)), source, matcher, flags, weight=np.full(len(c), weight))  # type: ignore[arg-type]
 
 
 def population_of(*units: int) -> Population:
@@ -150,7 +150,7 @@ def population_of(*units: int) -> Population:
 
 def test_scores_find_their_units_whatever_the_cut_and_the_order(tmp_path: Path) -> None:
     units = units_of("1:g1", "1:g2", "2:g1")
-    write_scores(tmp_path, NIGHT, scored(0.2, np.nan, 0.9), units)
+    write_scores(tmp_path, NIGHT, scored(0.2, np.nan, 0.9, weight=2.0), units)
     stored = stored_scores(tmp_path, NIGHT)
     assert stored is not None
     other = units_of("2:g1", "9:g9", "1:g2", "1:g1")
@@ -171,6 +171,16 @@ def test_a_second_run_adds_to_the_first_and_a_failure_takes_nothing_away(tmp_pat
     write_scores(tmp_path, NIGHT, scored(np.nan), units_of("a"))
     again = stored_scores(tmp_path, NIGHT)
     assert again is not None and dict(zip(again.ids, again.c, strict=True))["a"] == 0.2
+
+
+def test_samples_of_units_are_never_joined_since_their_weights_hold_for_one_sample(tmp_path: Path) -> None:
+    write_scores(tmp_path, NIGHT, scored(0.2, 0.3, weight=5.0), units_of("a", "b"))
+    write_scores(tmp_path, NIGHT, scored(0.9, np.nan, weight=3.0), units_of("a", "c"))
+    stored = stored_scores(tmp_path, NIGHT)
+    assert stored is not None and dict(zip(stored.ids, stored.weight, strict=True)) == {"a": 5, "b": 5}
+    write_scores(tmp_path, NIGHT, scored(0.4, 0.5, 0.6, weight=2.0), units_of("a", "c", "d"))
+    stored = stored_scores(tmp_path, NIGHT)
+    assert stored is not None and dict(zip(stored.ids, stored.weight, strict=True)) == {"a": 2, "c": 2, "d": 2}
 
 
 def test_sources_are_never_mixed_and_probabilities_go_first(tmp_path: Path) -> None:
