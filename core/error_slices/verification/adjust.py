@@ -38,13 +38,15 @@ def trend_adjusted(region: Region, windows: tuple[Window, ...], stratum: IntArra
     e = _inflated(region.loss, stratum, np.bincount(stratum, minlength=strata_n))
     parts = np.zeros((len(images), len(windows)))
     observed = np.zeros(len(windows))
+    spread = np.zeros(len(windows))
     for k, window in enumerate(windows):
         here = slice(window.start, window.stop)
         inner = stratum[here]
         x = _within(region.c[here], inner, np.bincount(inner, minlength=strata_n))
         parts[:, k] = by_image(image[here], x * e[here], images)
         observed[k] = float((x * region.loss[here]).sum())
-    return studentised(images, parts, observed, np.ones(len(windows)))[0]
+        spread[k] = float((x * x).sum())
+    return studentised(images, parts, observed, np.where(spread > 1e-12, spread, 0.0), float(e.std()))[0]
 
 
 def lift_adjusted(inside: BoolArray, loss: FloatArray, stratum: IntArray, image: IntArray, images: IntArray) -> Look | None:
@@ -53,5 +55,6 @@ def lift_adjusted(inside: BoolArray, loss: FloatArray, stratum: IntArray, image:
     within = _within(inside.astype(np.float64), stratum, count)
     if not np.any(np.abs(within) > 1e-12):
         return None
-    parts = by_image(image, within * _inflated(loss, stratum, count), images)
-    return studentised(images, parts[:, None], np.array([float((within * loss).sum())]), np.ones(1))[0]
+    e = _inflated(loss, stratum, count)
+    parts = by_image(image, within * e, images)[:, None]
+    return studentised(images, parts, np.array([(within * loss).sum()]), np.array([(within * within).sum()]), float(e.std()))[0]

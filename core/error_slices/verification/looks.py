@@ -16,7 +16,7 @@ class TrendLook:
     """The trend in every window, K of them that can be tested.
 
     Attributes:
-        look: Studentised: under random signs, each statistic has variance 1.
+        look: Studentised: each statistic has variance 1 if units are independent.
         windows: Shape (K,): which windows.
         slope: Shape (K,): slope of loss on score, weighted.
         per_slope: Shape (K,): what a slope of 1 adds to each statistic.
@@ -72,13 +72,17 @@ def trend_look(region: Region, windows: tuple[Window, ...], image: IntArray, ima
         spread[k] = float((x * x).sum())
         found = weighted_slope(region.c[here], region.loss[here], region.weight[here])
         slope[k] = np.nan if found is None else found
-    look, per_slope = studentised(images, parts, parts.sum(0), spread)
+    look, per_slope = studentised(images, parts, parts.sum(0), spread, float(e.std()))
     return TrendLook(look, windows, slope, per_slope)
 
 
-def studentised(images: IntArray, parts: FloatArray, observed: FloatArray, spread: FloatArray) -> tuple[Look, FloatArray]:
-    """Divides each statistic by its standard deviation under random signs; one that never varies stays 0."""
-    size = np.sqrt((parts * parts).sum(0))
+def studentised(images: IntArray, parts: FloatArray, observed: FloatArray, spread: FloatArray, loss_sd: float) -> tuple[Look, FloatArray]:
+    """Divides each statistic by √(sum of squares of the scores) × standard deviation of the loss: variance 1 if units were independent.
+
+    Not by its own standard deviation under random signs: with saturated scores and rare errors, that is smallest where errors happen to
+    spare the far units, and the largest of several such statistics passes too often (0.08 to 0.11 at p < 0.05, measured).
+    """
+    size = np.sqrt(spread) * loss_sd
     scale = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     return Look(images, parts * scale, observed * scale), spread * scale
 
@@ -92,6 +96,6 @@ def lift_look(inside: BoolArray, loss: FloatArray, image: IntArray, images: IntA
     share = float(inside.mean()) if len(inside) else 0.0
     if not 0 < share < 1:
         return None
-    part = (inside - share) * residuals(loss)
-    parts = by_image(image, part, images)[:, None]
-    return studentised(images, parts, parts.sum(0), np.ones(1))[0]
+    e = residuals(loss)
+    parts = by_image(image, (inside - share) * e, images)[:, None]
+    return studentised(images, parts, parts.sum(0), np.array([len(loss) * share * (1 - share)]), float(e.std()))[0]

@@ -14,6 +14,7 @@ LEAST_UNITS = 5
 NULL_RUNS = 200
 _NARROW = 64
 _FIRST = 32
+_BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +105,7 @@ def null_pass(region: Region, size: int, stride: int, tau: float, seed: int, run
     variance, mean = _moments(region.c, size, starts)
     if not np.any(variance > LEAST_VARIANCE):
         return None
-    random = np.random.default_rng(seed)
-    ring, place = _ring(region, random)
-    turn = random.integers(1, n, runs) if n > 1 else np.zeros(runs, np.int64)
+    ring, place, turn = _turns(region, seed, runs)
     left = np.arange(runs)
     low, step = 0, _FIRST
     while low < len(starts) and left.size:
@@ -117,6 +116,36 @@ def null_pass(region: Region, size: int, stride: int, tau: float, seed: int, run
         left = left[best <= tau]
         low, step = here.stop, step * 2
     return 1 - left.size / runs
+
+
+def paper_band(region: Region, windows: PaperWindows, seed: int, runs: int = NULL_RUNS) -> tuple[FloatArray, FloatArray]:
+    """Between which slopes 95 % of those of random losses lie, in each window.
+
+    Returns:
+        Lower and upper ends, each of shape (k,); NaN where the window has no slope. The random losses are those of `null_pass`.
+    """
+    k, size, n = len(windows.start), windows.size, len(region)
+    low, high = np.full(k, np.nan), np.full(k, np.nan)
+    if not k:
+        return low, high
+    variance, mean = _moments(region.c, size, windows.start)
+    ok = variance > LEAST_VARIANCE
+    ring, place, turn = _turns(region, seed, runs)
+    loss = ring[(place + turn[:, None]) % n]
+    for first in range(0, k, _BLOCK):
+        here = slice(first, min(first + _BLOCK, k))
+        slope, _ = _slopes(region.c, mean[here], loss, size, windows.start[here], variance[here])
+        low[here], high[here] = np.quantile(np.where(ok[here], slope, 0.0), (0.025, 0.975), axis=0)
+    low[~ok] = high[~ok] = np.nan
+    return low, high
+
+
+def _turns(region: Region, seed: int, runs: int) -> tuple[FloatArray, IntArray, IntArray]:
+    """The ring, the place of each rank in it, and by how many units each run turns it."""
+    random = np.random.default_rng(seed)
+    ring, place = _ring(region, random)
+    n = len(region)
+    return ring, place, random.integers(1, n, runs) if n > 1 else np.zeros(runs, np.int64)
 
 
 def _ring(region: Region, random: np.random.Generator) -> tuple[FloatArray, IntArray]:
