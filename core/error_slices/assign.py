@@ -231,7 +231,8 @@ def _explain_truth(
     cause[missed & by["FP_CLS"]] = "cls"
     cause[missed & by["LOC"] & by["FP_CLS"]] = "both"
     backwards = order[::-1]  # so that the best scored one is written last and stays
-    explains = backwards[np.isin(kind[backwards], ("LOC", "FP_CLS")) & missed[ref[backwards]]]
+    explains = backwards[np.isin(kind[backwards], ("LOC", "FP_CLS"))]
+    explains = explains[missed[ref[explains]]]
     for rows in (explains, hits):
         back[ref[rows]], value[ref[rows]] = rows, iou[rows]
     return out, back, value, cause

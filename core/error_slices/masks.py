@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 
 from core.error_slices.detections import BoolArray, Boxes, DetectionSet, FloatArray, IntArray, Rle
-from core.errors import InputError, Problem
-
-MOST_NAMED = 20
 
 
 def decode(mask: Rle) -> BoolArray:
@@ -56,42 +53,30 @@ def _rle(said: dict[str, Any]) -> Rle:
 
 
 class Masks:
-    """The masks of both sides of a detection set; an instance without a mask is compared by its box.
+    """The masks of both sides of a detection set; an instance without a mask of its image's size is compared by its box.
 
     Attributes:
         truth: A mask for each row of the ground truth.
         pred: A mask for each prediction.
-        boxes: How many of them are boxes.
-
-    Raises:
-        InputError: Masks of one image differ in size; all of them are named.
+        missing: Instances without a mask.
+        misfits: Instances whose mask has another size than their image.
     """
 
     def __init__(self, detections: DetectionSet) -> None:
         self._detections = detections
-        sizes = [(i.height, i.width) for i in detections.images]
-        for boxes in (detections.truth, detections.predictions):
-            for row, mask in enumerate(boxes.masks or ()):
-                if mask is not None and 0 in sizes[boxes.image[row]]:
-                    sizes[boxes.image[row]] = mask.size
-        self.boxes = 0
-        problems: list[Problem] = []
-        self.truth = self._fill(detections.truth, sizes, "annotation", problems)
-        self.pred = self._fill(detections.predictions, sizes, "prediction", problems)
-        if problems:
-            raise InputError(f"{len(problems)} masks do not have the size of their image.", problems[:MOST_NAMED])
+        self.missing = self.misfits = 0
+        sizes = _sizes(detections)
+        self.truth = self._fill(detections.truth, sizes)
+        self.pred = self._fill(detections.predictions, sizes)
 
-    def _fill(self, boxes: Boxes, sizes: list[tuple[int, int]], what: str, problems: list[Problem]) -> tuple[Rle, ...]:
+    def _fill(self, boxes: Boxes, sizes: list[tuple[int, int]]) -> tuple[Rle, ...]:
         out = []
         for row in range(len(boxes)):
             mask, size = boxes.masks[row] if boxes.masks is not None else None, sizes[boxes.image[row]]
-            if mask is None:
-                self.boxes += 1
+            if mask is None or mask.size != size:
+                self.missing += mask is None
+                self.misfits += mask is not None
                 mask = of_box(boxes.xyxy[row], size)
-            elif mask.size != size:
-                where = f"{what} {boxes.ids[row]} of image {self._detections.images[boxes.image[row]].id}"
-                got, allowed = f"{mask.size[1]} × {mask.size[0]} px", f"{size[1]} × {size[0]} px, the size of the image"
-                problems.append(Problem(None, where, got, allowed, kind="mask size"))
             out.append(mask)
         return tuple(out)
 
@@ -114,3 +99,19 @@ class Masks:
                 )
                 value[rows] = table[at_p, at_g]
         return value
+
+
+def _sizes(detections: DetectionSet) -> list[tuple[int, int]]:
+    """Height and width of each image: as told, else of its first mask, else so that its boxes fit."""
+    sizes = [(i.height, i.width) for i in detections.images]
+    unknown = {k for k, size in enumerate(sizes) if 0 in size}
+    for boxes in (detections.truth, detections.predictions) if unknown else ():
+        for row, mask in enumerate(boxes.masks or ()):
+            if mask is not None and boxes.image[row] in unknown:
+                sizes[boxes.image[row]] = mask.size
+                unknown.remove(boxes.image[row])
+    for k in unknown:
+        ends = np.concatenate([b.xyxy[b.image == k, 2:] for b in (detections.truth, detections.predictions)])
+        width, height = np.ceil(ends.max(0, initial=1)).astype(int).tolist()
+        sizes[k] = (height, width)
+    return sizes

@@ -16,6 +16,7 @@ BELOW = "predictions below the confidence cut"
 BEYOND = "predictions beyond the most of an image"
 UNSCORED = "predictions without a confidence"
 NO_MASK = "instances without a mask, compared by their box"
+MISFIT = "instances whose mask has another size than their image, compared by their box"
 ON_REGION = "predictions on ignore regions"
 REGIONS = "ignore regions of the ground truth"
 DEFAULTS = UnitSettings()
@@ -98,7 +99,7 @@ def make_units(detections: DetectionSet, settings: UnitSettings = DEFAULTS) -> U
     if masks is not None:
         columns, regions = region_units(detections, matching, masks)
         parts.append(columns)
-        left_out |= {NO_MASK: masks.boxes} if masks.boxes else {}
+        left_out |= {name: n for name, n in ((NO_MASK, masks.missing), (MISFIT, masks.misfits)) if n}
     return _join(detections, settings, parts, left_out, regions)
 
 
