@@ -35,18 +35,27 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class WrittenDetections:
-    """A set that lies in a folder.
+class Digests:
+    """What names the content of a set.
 
     Attributes:
-        folder: Where.
         digest: Of everything in it.
         truth_digest: Of images, classes and ground truth alone: two models on the same units share it.
     """
 
-    folder: Path
     digest: str
     truth_digest: str
+
+
+@dataclass(frozen=True)
+class WrittenDetections(Digests):
+    """A set that lies in a folder.
+
+    Attributes:
+        folder: Where.
+    """
+
+    folder: Path
 
 
 def write_detections(folder: Path, content: DetectionSet, *, copy_images: bool = False) -> WrittenDetections:
@@ -72,13 +81,7 @@ def write_detections(folder: Path, content: DetectionSet, *, copy_images: bool =
         files = truth | _parts_of_predictions(content)
         for name, data in files.items():
             (part / name).write_bytes(data)
-        # what is compared is what the units are made of: not where a picture lies today
-        facts = [[x.id, x.file_name, x.width, x.height, x.split, x.sha256] for x in content.images]
-        k = content.classified
-        labels = None if k is None else [k.image.tolist(), k.label.tolist(), k.group]
-        truth_digest = sha256_json([facts, [[c.id, c.name] for c in content.classes], _digest(content.truth), labels, content.task])
-        said = None if k is None else k.prediction.tolist()
-        digest = sha256_json([truth_digest, _digest(content.predictions), said, content.model])
+        digests = digests_of(content)
         manifest = {
             "version": VERSION,
             "name": content.name,
@@ -87,11 +90,12 @@ def write_detections(folder: Path, content: DetectionSet, *, copy_images: bool =
             "dataset": content.dataset,
             "licence": content.licence,
             "synthetic": content.synthetic,
+            "paired": content.paired,
             "classes": [[c.id, c.name] for c in content.classes],
             "report": content.report.to_json(),
             "files": {name: sha256_bytes(data) for name, data in files.items()},
-            "digest": digest,
-            "truth_digest": truth_digest,
+            "digest": digests.digest,
+            "truth_digest": digests.truth_digest,
         }
         (part / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         read_detections(part)  # what could not be opened again must not be there
@@ -101,7 +105,7 @@ def write_detections(folder: Path, content: DetectionSet, *, copy_images: bool =
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return WrittenDetections(folder, digest, truth_digest)
+    return WrittenDetections(digests.digest, digests.truth_digest, folder)
 
 
 def read_detections(folder: Path) -> DetectionSet:
@@ -130,7 +134,18 @@ def read_detections(folder: Path) -> DetectionSet:
         dataset=manifest["dataset"],
         licence=manifest["licence"],
         synthetic=manifest["synthetic"],
+        paired=manifest["paired"],
     )
+
+
+def digests_of(content: DetectionSet) -> Digests:
+    """What names a set: of what its units are made of, not of where its pictures lie today."""
+    facts = [[x.id, x.file_name, x.width, x.height, x.split, x.sha256] for x in content.images]
+    k = content.classified
+    labels = None if k is None else [k.image.tolist(), k.label.tolist(), k.group]
+    truth_digest = sha256_json([facts, [[c.id, c.name] for c in content.classes], _digest(content.truth), labels, content.task])
+    said = None if k is None else k.prediction.tolist()
+    return Digests(sha256_json([truth_digest, _digest(content.predictions), said, content.model, content.paired]), truth_digest)
 
 
 def _digest(b: Boxes) -> str:

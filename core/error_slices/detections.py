@@ -217,6 +217,7 @@ class DetectionSet:
         dataset: Name of the data set, "" if not known.
         licence: Of the images, "" if not known.
         synthetic: Whether the images are made up, which every screen says.
+        paired: Ground truth and predictions of one id belong together and others of their class do not, by the word of the file (GESD).
     """
 
     name: str
@@ -231,3 +232,4 @@ class DetectionSet:
     dataset: str = ""
     licence: str = ""
     synthetic: bool = False
+    paired: bool = False

@@ -9,6 +9,7 @@ import numpy as np
 from core.error_slices.assign import IGNORED, Matching, PairIou, best_first, box_iou, find_pairs, match_all
 from core.error_slices.detections import BoolArray, Boxes, DetectionSet, FloatArray, IntArray
 from core.error_slices.masks import Masks
+from core.error_slices.paired import only_paired
 from core.error_slices.regions import region_units
 from core.error_slices.units import Regions, Units, UnitSettings
 
@@ -47,6 +48,11 @@ def match_image(
     return match_boxes(truth, Boxes.of(np.zeros(len(pred_cls)), pred_cls, pred_xyxy, score=score), settings)[0]
 
 
+def overlap_of(truth: Boxes, predictions: Boxes) -> PairIou:
+    """IoU of pairs of boxes by their rows."""
+    return lambda p, g, ignore: box_iou(predictions.xyxy[p], truth.xyxy[g], ignore)
+
+
 def match_boxes(truth: Boxes, predictions: Boxes, settings: UnitSettings, iou: PairIou | None = None) -> tuple[Matching, dict[str, int]]:
     """Match the predictions of all images.
 
@@ -70,7 +76,7 @@ def match_boxes(truth: Boxes, predictions: Boxes, settings: UnitSettings, iou: P
         truth.image,
         truth.cls,
         truth.ignore,
-        iou or (lambda p, g, ignore: box_iou(predictions.xyxy[p], truth.xyxy[g], ignore)),
+        iou or overlap_of(truth, predictions),
     )
     matching = match_all(pairs, order, len(predictions), truth.ignore, settings.iou, settings.background_iou)
     left_out = {
@@ -91,7 +97,9 @@ def make_units(detections: DetectionSet, settings: UnitSettings = DEFAULTS) -> U
     if detections.classified is not None:
         return _join(detections, settings, [_classified(detections)], {})
     masks = Masks(detections) if detections.task == "segmentation" else None
-    iou = None if masks is None else masks.pair_iou
+    iou: PairIou | None = None if masks is None else masks.pair_iou
+    if detections.paired:
+        iou = only_paired(detections, iou or overlap_of(detections.truth, detections.predictions))
     matching, left_out = match_boxes(detections.truth, detections.predictions, settings, iou)
     parts = _boxes(detections, matching)
     parts.append(_images(detections, matching))

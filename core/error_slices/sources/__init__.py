@@ -35,7 +35,7 @@ class Reader:
         predictions: What the predictions are, "" if they stand in the same file.
         module: With the function `parse`.
         tasks: What models it can be of.
-        needs_images: Whether it cannot be read without the folder of images.
+        needs_images: Whether boxes are shares of the image, so that the folder of images must be named or stand in the source.
         options: What else can be set, with one sentence each.
     """
 
@@ -49,6 +49,15 @@ class Reader:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
+_COLUMNS = {
+    "columns": 'Columns of a line of text predictions: "class cx cy w h score" by default; also x y w h or x1 y1 x2 y2; - to skip.',
+    "units": "relative or px: whether coordinates of text predictions are shares of the image; relative by default.",
+}
+_NAMES = "separated by commas, or a file (YAML with names, or one a line)"
+_PREDICTION_NAMES = {
+    "prediction_names": f"Names of the detector's classes by number, {_NAMES}; needed where its numbers are not those of the labels."
+}
+_MASKS = {"masks": "yes, no or auto: read masks; auto reads them if the predictions have some."}
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
         r.name: r
@@ -57,18 +66,71 @@ READERS: Mapping[str, Reader] = MappingProxyType(
                 "coco",
                 "COCO json",
                 "a json file with images, categories and annotations",
-                "a json list of image_id, category_id, bbox, score and, for masks, segmentation",
+                "a json list of image_id, category_id, bbox, score and, for masks, segmentation; or a folder of YOLO text files",
                 "core.error_slices.sources.coco",
                 ("detection", "segmentation"),
+                options={**_MASKS, **_PREDICTION_NAMES, **_COLUMNS},
+            ),
+            Reader(
+                "yolo",
+                "YOLO text files",
+                "a folder of labels, one text file an image, or the YAML file of the data set",
+                "a folder of text files with the confidence last (ultralytics: save_txt with save_conf)",
+                "core.error_slices.sources.yolo",
+                ("detection", "segmentation"),
+                needs_images=True,
                 options={
-                    "masks": "yes, no or auto: read masks; auto reads them if the predictions have some.",
-                    "prediction_names": "Names of the detector's classes in its order from 0, separated by commas, or a file with one a "
-                    "line; needed where its ids are not those of the ground truth.",
+                    "names": f"Names of the classes by number, {_NAMES}; found beside the labels by default.",
+                    **_PREDICTION_NAMES,
+                    **_COLUMNS,
+                    "split": "Which split of the YAML file of a data set; val by default.",
+                    **_MASKS,
+                },
+            ),
+            Reader(
+                "kitti",
+                "KITTI object labels",
+                "a folder of label files of 15 columns (label_2)",
+                "a folder of result files with the score as column 16",
+                "core.error_slices.sources.kitti",
+                options={
+                    "difficulty": "easy, moderate or hard: objects outside it become ignore regions; all count by default.",
+                    "neighbours": "yes or no: Van becomes an ignore region of Car and Person_sitting one of Pedestrian; no by default.",
+                },
+            ),
+            Reader(
+                "gesd",
+                "GESD json",
+                "a json file whose annotations say TP, FP or FN, or hold masks of both sides, and name their slice",
+                "",
+                "core.error_slices.sources.gesd",
+                ("detection", "segmentation"),
+            ),
+            Reader(
+                "classification",
+                "Image classification (CSV)",
+                "a CSV with image, label and, where there is no second file, prediction; optionally group and split",
+                "a CSV with image and prediction",
+                "core.error_slices.sources.classification",
+                ("classification",),
+                options={
+                    "image": "Column of the image's file.",
+                    "label": "Column of the right class.",
+                    "prediction": "Column of the class that was said.",
+                    "group": "Column of the group, or several separated by commas whose values make it.",
+                    "id": "Column of the image's id; its file by default.",
+                    "split": "Column of the split.",
+                    "only_split": "Take only this split, for example test.",
+                    "names": f"Names of the classes by number, {_NAMES}.",
                 },
             ),
         )
     }
 )
+"""Formats of detections, by name."""
+
+
+_PEEK = 4 * 2**20
 
 
 def reader(name: str) -> Reader:
@@ -83,19 +145,26 @@ def reader(name: str) -> Reader:
     return found
 
 
-def _parse(format: str, truth: Path, predictions: Path | None, images: Path | None, options: Mapping[str, Any]) -> Parsed:
-    chosen = reader(format)
-    unknown = [Problem(None, "options", k, ", ".join(chosen.options) or "none") for k in options if k not in chosen.options]
+def _parse(format: str | None, truth: Path, predictions: Path | None, images: Path | None, options: Mapping[str, Any]) -> Parsed:
+    name = format or detect_format(truth)
+    if name is None:
+        if not truth.exists():
+            raise InputError(f"{truth.name}: there is no such file or folder.")
+        allowed = [f"{r.name}: {r.truth}" for r in READERS.values()]
+        raise InputError(f"{truth.name}: the format is not recognised; name it.", [Problem(None, "format", truth.name, "; ".join(allowed))])
+    chosen = reader(name)
+    unknown = [Problem(None, "options", k, ", ".join(chosen.options) or "none", kind="option") for k in options if k not in chosen.options]
     if unknown:
         raise InputError(f"{chosen.title} has no such option.", unknown)
-    if chosen.needs_images and images is None:
-        raise InputError(f"{chosen.title} gives boxes as shares of the image: name the folder of images, whose sizes are read.")
+    for given, where in (("yes, no, auto", "masks"), ("relative, px", "units")):
+        if where in options and options[where] not in given.split(", "):
+            raise InputError(f"{chosen.title}: an option has no such value.", [Problem(None, where, str(options[where]), given)])
     parsed: Parsed = import_module(chosen.module).parse(truth, predictions, images, **options)
     return parsed
 
 
 def read_source(
-    format: str,
+    format: str | None,
     truth: Path,
     predictions: Path | None,
     *,
@@ -109,7 +178,7 @@ def read_source(
     """Reads a detection set.
 
     Args:
-        format: Name of the reader.
+        format: Name of the reader; None to recognise it.
         truth: File or folder of the ground truth.
         predictions: File or folder of the predictions, None for none or where they stand with the ground truth.
         images: Folder of the images: for sizes where the files tell none, for pixels, for halves that hold by content.
@@ -128,7 +197,7 @@ def read_source(
 
 
 def class_table(
-    format: str,
+    format: str | None,
     truth: Path,
     predictions: Path | None,
     *,
@@ -145,7 +214,31 @@ def class_table(
 
 
 def detect_format(truth: Path) -> str | None:
-    """The format that a file or folder of ground truth looks like, None if it looks like none."""
-    if truth.suffix.lower() == ".json":
-        return "coco"
+    """The format that a file or folder of ground truth looks like, None if it looks like none; never raises."""
+    from core.error_slices.sources import classification, kitti, yolo
+
+    suffix = truth.suffix.lower()
+    try:
+        if truth.is_dir():
+            return "kitti" if kitti.looks_like(truth) else "yolo" if yolo.looks_like(truth) else None
+        if suffix in {".yaml", ".yml"}:
+            return "yolo"
+        if suffix in {".csv", ".tsv"}:
+            return "classification" if classification.looks_like(truth) else None
+        if suffix == ".json" and truth.is_file():
+            return _json_format(truth)
+    except OSError:
+        return None
     return None
+
+
+def _json_format(path: Path) -> str | None:
+    """COCO or GESD, by the keys at both ends of a file, which may be too large to read twice."""
+    with path.open("rb") as f:
+        head = f.read(_PEEK)
+        f.seek(max(path.stat().st_size - _PEEK, 0))
+        ends = head + f.read()
+    if head.lstrip(b"\xef\xbb\xbf \n\r\t")[:1] != b"{" or not all(f'"{k}"'.encode() in ends for k in ("images", "annotations")):
+        return None
+    has = {k for k in ("result", "reason", "gt_segmentation", "inference_segmentation") if f'"{k}"'.encode() in ends}
+    return "gesd" if {"result", "reason"} <= has or has & {"gt_segmentation", "inference_segmentation"} else "coco"

@@ -107,8 +107,8 @@ def _look_at_sides(parsed: Parsed, truth: Boxes, predictions: Boxes, table: Clas
 
 
 def unmapped_of(table: ClassTable) -> dict[str, int]:
-    """Classes of both sides without a counterpart, with their boxes."""
-    out = {r.name: r.boxes for r in table.unmapped}
+    """Classes of both sides that have boxes and no counterpart."""
+    out = {r.name: r.boxes for r in table.unmapped if r.boxes}
     named = any(r.how != "same id" for r in table.rows)
     if named:
         for t in table.unmatched_truth:
@@ -139,8 +139,9 @@ def assemble(
         InputError: `class_map` names classes that are not there, or `images` is no folder.
     """
     table = table_of(parsed, class_map)
-    folder = None if images is None else ImageFolder(images)
-    pictures = with_files(parsed.images, folder, parsed.remarks, progress)
+    place = images or parsed.image_folder
+    folder = None if place is None else ImageFolder(place)
+    pictures = with_files(parsed.images, folder, parsed.remarks, progress, sized=parsed.labelled is None)
     index = {c.id: i for i, c in enumerate(parsed.classes)}
     targets = np.array([index[r.target_id] if r.target_id else -1 for r in table.rows], np.int64)
     size = np.array([(p.width, p.height) for p in pictures], np.float64).reshape(-1, 2)
@@ -179,6 +180,7 @@ def assemble(
         report=SourceReport(parsed.format, tuple(parsed.files), {**read, **remarks.counts}, remarks.problems, unmapped_of(table)),
         dataset=parsed.dataset,
         licence=parsed.licence,
+        paired=parsed.paired,
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from core.error_slices.detections import ClassName, Rle
 from core.error_slices.sources.coco_masks import box_of, mask_of, polygon_box
+from core.error_slices.sources.image_files import ImageFolder
 from core.error_slices.sources.json_files import key_of, number, read_json, short, xywh_to_xyxy
+from core.error_slices.sources.name_lists import Names, read_names
 from core.error_slices.sources.parsed import Parsed, ParsedImage, Remarks, Xyxy
+from core.error_slices.sources.text_boxes import YOLO_PREDICTIONS, Layout, fill_sizes, read_text_predictions
 from core.errors import InputError
 
 NO_BOX = "left out: no usable box"
@@ -226,14 +229,6 @@ def results_of(document: Any, path: Path) -> list[Any]:
     raise InputError(f"{path.name}: results of a detector are a list of image_id, category_id, bbox and score.")
 
 
-def _name_list(names: Sequence[str] | str | Path | None) -> list[str]:
-    if names is None:
-        return []
-    if isinstance(names, Path):
-        return [line.strip() for line in names.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
-
-
 def _predicted_classes(results: Iterable[Any], document: Any, path: Path, parsed: Parsed, names: list[str]) -> dict[str, int]:
     """Finds what the predictions call their classes and returns the index of each id."""
     own: dict[str, str] = {str(i): n for i, n in enumerate(names)}
@@ -320,39 +315,43 @@ def parse(
     images: Path | None = None,
     *,
     masks: str = "auto",
-    prediction_names: Sequence[str] | str | Path | None = None,
+    prediction_names: Names = None,
+    columns: str = YOLO_PREDICTIONS,
+    units: str = "relative",
+    **_: Any,
 ) -> Parsed:
     """Takes a COCO ground truth and, if given, the results of a detector.
 
     Args:
         truth: Ground-truth file.
-        predictions: Results file, None for none.
-        images: Not needed here.
+        predictions: Results file, or a folder of text files as YOLO writes them; None for none.
+        images: Folder of the images, for sizes that the ground truth does not tell.
         masks: "yes" reads masks, "no" reads boxes alone, "auto" reads masks if the predictions have some.
         prediction_names: Names of the detector's classes in its own order from 0, if its ids are not those of the ground truth.
+        columns: Of a line of text files.
+        units: "relative" or "px", of text files.
 
     Raises:
         InputError: A file cannot be read or is no COCO file.
     """
     document = truth_document(truth)
-    found = None if predictions is None else read_json(predictions)
+    in_text = predictions is not None and predictions.is_dir()
+    found = None if predictions is None or in_text else read_json(predictions)
     has_masks = found is not None and any(isinstance(r, dict) and r.get("segmentation") for r in results_of(found, predictions or truth))
     with_masks = masks == "yes" or (masks == "auto" and has_masks)
     remarks = Remarks()
     pictures, index = images_of(document, truth, remarks)
-    parsed = Parsed(
-        format="coco",
-        files=[truth.name, *([] if predictions is None else [predictions.name])],
-        task="segmentation" if with_masks else "detection",
-        classes=categories_of(document, truth, remarks),
-        predicted=[],
-        images=pictures,
-        remarks=remarks,
-    )
+    parsed = Parsed("coco", [truth.name], "segmentation" if with_masks else "detection", [], [], pictures, remarks=remarks)
+    parsed.classes = categories_of(document, truth, remarks)
     info = document.get("info")
     if isinstance(info, dict):
         parsed.dataset = str(info.get("description") or "")
+    folder = None if images is None else ImageFolder(images)
+    fill_sizes(parsed.images, folder)
     read_truth(document, truth, parsed, index, masks=with_masks)
-    if predictions is not None:
-        read_results(found, predictions, parsed, index, masks=with_masks, names=_name_list(prediction_names))
+    if predictions is not None and in_text:
+        read_text_predictions(predictions, parsed, Layout.of(columns, units), read_names(prediction_names), folder, masks=with_masks)
+    elif predictions is not None:
+        parsed.files.append(predictions.name)
+        read_results(found, predictions, parsed, index, masks=with_masks, names=read_names(prediction_names))
     return parsed

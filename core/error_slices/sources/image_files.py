@@ -36,18 +36,9 @@ class ImageFile:
     turned: bool
 
 
-def describe(path: Path) -> ImageFile:
-    """Size from the header and hash of the bytes.
-
-    Raises:
-        OSError: It is no image that can be read.
-    """
+def _header(path: Path) -> tuple[int, int, bool]:
     from PIL import Image as Picture
 
-    digest = hashlib.sha256()
-    with path.open("rb") as f:
-        while chunk := f.read(1 << 20):
-            digest.update(chunk)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -56,7 +47,29 @@ def describe(path: Path) -> ImageFile:
                 turned = picture.getexif().get(_ORIENTATION, 1) in {5, 6, 7, 8}
         except (Picture.DecompressionBombError, SyntaxError, ValueError, EOFError) as e:
             raise OSError(str(e)) from e
-    return ImageFile(*((height, width) if turned else (width, height)), sha256=digest.hexdigest(), turned=turned)
+    return (height, width, True) if turned else (width, height, False)
+
+
+def header_size(path: Path) -> tuple[int, int] | None:
+    """Width and height of an image as viewers show it, from its header alone; None if it cannot be read."""
+    try:
+        return _header(path)[:2]
+    except OSError:
+        return None
+
+
+def describe(path: Path) -> ImageFile:
+    """Size from the header and hash of the bytes.
+
+    Raises:
+        OSError: It is no image that can be read.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as f:
+        while chunk := f.read(1 << 20):
+            digest.update(chunk)
+    width, height, turned = _header(path)
+    return ImageFile(width, height, digest.hexdigest(), turned)
 
 
 class ImageFolder:
@@ -93,9 +106,9 @@ class ImageFolder:
 
 
 def with_files(
-    images: list[ParsedImage], folder: ImageFolder | None, remarks: Remarks, progress: Progress | None = None
+    images: list[ParsedImage], folder: ImageFolder | None, remarks: Remarks, progress: Progress | None = None, *, sized: bool = True
 ) -> tuple[Image, ...]:
-    """The images with path, hash and, where the file does not tell it, size."""
+    """The images with path, hash and, where the file does not tell it, size; unknown sizes are counted where boxes are `sized`."""
     out: list[Image] = []
     for i, image in enumerate(images):
         width, height, path, sha256 = image.width, image.height, None, ""
@@ -128,7 +141,7 @@ def with_files(
                         )
             if progress is not None:
                 progress(i + 1, len(images))
-        if not (width and height):
+        if sized and not (width and height):
             remarks.count("images of unknown size")
         out.append(Image(image.id, image.file_name, width, height, path, image.split, sha256))
     return tuple(out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from core.error_slices.detections import ClassName, Rle, Task
 
@@ -23,8 +24,9 @@ class Remarks:
         self._more: Counter[str] = Counter()
 
     def count(self, kind: str, n: int = 1) -> None:
-        """Counts without a sentence; zero puts the kind on the list too."""
-        self._counts[kind] += n
+        """Counts without a sentence."""
+        if n:
+            self._counts[kind] += n
 
     def tell(self, kind: str, sentence: str) -> None:
         """Counts one case and tells it."""
@@ -98,6 +100,11 @@ class ParsedBoxes:
     def __len__(self) -> int:
         return len(self.xyxy)
 
+    def keep(self, rows: list[int]) -> None:
+        """Leaves these rows alone, in this order."""
+        for name, column in vars(self).items():
+            setattr(self, name, [column[i] for i in rows])
+
     def add(
         self,
         image: int,
@@ -156,6 +163,8 @@ class Parsed:
         dataset: Name of the data set, "" if not told.
         licence: Of the images, "" if not told.
         model: Name of the model, "" if not told.
+        paired: Ground truth and predictions of one id belong together, by the file's own word.
+        image_folder: Folder of the images that the source itself names, None if it names none.
     """
 
     format: str
@@ -172,3 +181,5 @@ class Parsed:
     dataset: str = ""
     licence: str = ""
     model: str = ""
+    paired: bool = False
+    image_folder: Path | None = None

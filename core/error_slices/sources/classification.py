@@ -1,0 +1,244 @@
+"""Image classification: a CSV of image, label, prediction and, if there are any, groups and splits."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.error_slices.detections import ClassName
+from core.error_slices.sources.json_files import read_text, short
+from core.error_slices.sources.name_lists import Names, read_names
+from core.error_slices.sources.parsed import Labelled, Parsed, ParsedImage, Remarks
+from core.errors import InputError, Problem
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "image": ("image", "filename", "file_name", "img_filename", "file", "path", "img", "image_path", "image_id"),
+    "label": ("label", "y", "y_true", "target", "gt", "ground_truth", "true_label", "class"),
+    "prediction": ("prediction", "pred", "predicted", "y_pred", "yhat", "y_hat", "predicted_label", "prediction_label"),
+    "group": ("group", "group_id"),
+    "id": ("id", "img_id", "image_id"),
+    "split": ("split",),
+}
+ATTRIBUTES = ("a", "place", "attribute", "confounder", "background", "domain")
+"""Columns of spurious attributes: with the label they make the groups of the usual benchmarks."""
+SPLITS = {"0": "train", "1": "val", "2": "test"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV: its name, columns and records, one mapping each."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, str], ...]
+
+    def column(self, wanted: str, role: str) -> str | None:
+        """The column of a role: the wanted one, else the first of its usual names.
+
+        Raises:
+            InputError: The wanted one is not there.
+        """
+        if wanted:
+            if wanted not in self.columns:
+                raise InputError(f"{self.name}: there is no such column.", [Problem(None, role, wanted, ", ".join(self.columns))])
+            return wanted
+        plain = {c.strip().casefold(): c for c in reversed(self.columns)}
+        return next((plain[a] for a in ALIASES[role] if a in plain), None)
+
+
+def read_table(path: Path, remarks: Remarks) -> Table:
+    """A CSV with a header, separated by commas, semicolons or tabs.
+
+    Raises:
+        InputError: It cannot be read, or has no header or no record.
+    """
+    text = read_text(path)
+    head = text.lstrip().splitlines()[0]
+    separator = max(",;\t", key=head.count)
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    try:
+        records = [r for r in reader if any(cell.strip() for cell in r)]
+    except csv.Error as e:
+        raise InputError(f"{path.name}: broken CSV in line {reader.line_num}: {e}.") from e
+    columns = tuple(c.strip() for c in records[0])
+    double = {c for c in columns if columns.count(c) > 1 and c}
+    if double:
+        raise InputError(f"{path.name}: columns of one name: {', '.join(sorted(double))}.")
+    rows = []
+    for i, record in enumerate(records[1:], 1):
+        if len(record) != len(columns):
+            remarks.tell(
+                "rows left out: wrong number of columns", f"{path.name}, row {i}: {len(record)} fields instead of {len(columns)}; left out."
+            )
+            continue
+        rows.append({**dict(zip(columns, (c.strip() for c in record), strict=True)), "": str(i)})
+    if not rows:
+        raise InputError(f"{path.name}: there is no row below the header.")
+    return Table(path.name, columns, tuple(rows))
+
+
+def _joined(table: Table, key: str, other: Table, image: str, prediction: str, remarks: Remarks) -> dict[int, str]:
+    """Predictions of a second file by number of the row of the first."""
+    column = other.column(prediction, "prediction")
+    if column is None:
+        raise InputError(
+            f"{other.name}: no column of predictions.", [Problem(None, "prediction", ", ".join(other.columns), "name the column")]
+        )
+    theirs = image if image in other.columns else key if key in other.columns else other.column("", "image") or other.column("", "id")
+    if theirs is None:
+        raise InputError(
+            f"{other.name}: no column that names the image.", [Problem(None, "image", ", ".join(other.columns), "name the column")]
+        )
+    said: dict[str, str] = {}
+    for row in other.rows:
+        if row[theirs] in said:
+            remarks.tell(
+                "predictions left out: image seen before", f"{other.name}, row {row['']}: {short(row[theirs])} was there before; left out."
+            )
+            continue
+        said[row[theirs]] = row[column]
+    mine = theirs if theirs in table.columns else key
+    found = {i: said.pop(row[mine]) for i, row in enumerate(table.rows) if row[mine] in said}
+    for name in said:
+        remarks.tell("predictions left out: unknown image", f"{other.name}: {short(name)} is not in {table.name}; left out.")
+    return found
+
+
+class _Classes:
+    def __init__(self, names: Sequence[str]) -> None:
+        self.list = [ClassName(str(i), n) for i, n in enumerate(names)]
+        self._index = {**{c.name: i for i, c in enumerate(self.list)}, **{c.id: i for i, c in enumerate(self.list)}}
+
+    def index(self, text: str) -> int:
+        key = text.removesuffix(".0") if text.removesuffix(".0").isdigit() else text
+        if key not in self._index:
+            self._index[key] = len(self.list)
+            self.list.append(ClassName(key, key))
+        return self._index[key]
+
+
+def _groups(table: Table, group: str, label: str) -> list[str]:
+    """Columns whose values make the group of a row.
+
+    Raises:
+        InputError: A named column is not there.
+    """
+    if group:
+        wanted = [g.strip() for g in group.split(",") if g.strip()]
+        missing = [Problem(None, "group", g, ", ".join(table.columns)) for g in wanted if g not in table.columns]
+        if missing:
+            raise InputError(f"{table.name}: there is no such column.", missing)
+        return wanted
+    column = table.column("", "group")
+    if column is not None:
+        return [column]
+    plain = {c.casefold(): c for c in table.columns}
+    return next(([label, plain[a]] for a in ATTRIBUTES if a in plain), [])
+
+
+def parse(
+    truth: Path,
+    predictions: Path | None,
+    images: Path | None = None,
+    *,
+    image: str = "",
+    label: str = "",
+    prediction: str = "",
+    group: str = "",
+    id: str = "",
+    split: str = "",
+    only_split: str = "",
+    names: Names = None,
+    **_: Any,
+) -> Parsed:
+    """Takes what a classifier said of each image.
+
+    Args:
+        truth: CSV with a header: image, label and, if there is no second file, prediction.
+        predictions: A second CSV with image and prediction, None if all stands in one.
+        images: Not needed here.
+        image: Column of the image's file.
+        label: Column of the right class.
+        prediction: Column of the class that was said.
+        group: Column of the group, or several separated by commas whose values make it; label and attribute by default, if there is one.
+        id: Column of the image's id; the file by default.
+        split: Column of the split.
+        only_split: Take only this split, such as "test".
+        names: Names of the classes by number, if labels are numbers.
+
+    Raises:
+        InputError: A file cannot be read, or columns are missing; all of them are listed.
+    """
+    remarks = Remarks()
+    table = read_table(truth, remarks)
+    columns = {role: table.column(given, role) for role, given in (("image", image), ("label", label), ("split", split))}
+    id_column = table.column(id, "id") or columns["image"]
+    columns["image"] = columns["image"] or id_column
+    own = table.column("" if predictions is not None else prediction, "prediction")
+    missing = [role for role in ("image", "label") if columns[role] is None] + (
+        ["prediction"] if own is None and predictions is None else []
+    )
+    if missing:
+        has = ", ".join(table.columns)
+        fix = "name the column, or give a second file with image and prediction" if "prediction" in missing else "name the column"
+        raise InputError(f"{truth.name}: columns are missing.", [Problem(None, role, has, fix) for role in missing])
+    image_column, label_column, key_column = str(columns["image"]), str(columns["label"]), str(id_column)
+    files = [truth.name]
+    if predictions is None:
+        said = {i: row[str(own)] for i, row in enumerate(table.rows)}
+    else:
+        files.append(predictions.name)
+        said = _joined(table, key_column, read_table(predictions, remarks), image_column, prediction, remarks)
+    group_columns = _groups(table, group, label_column)
+    parsed = Parsed("classification", files, "classification", [], [], [], by_id=True, labelled=[], remarks=remarks)
+    classes, seen = _Classes(read_names(names)), set()
+    parts: set[str] = set()
+    if columns["split"] is not None and {row[str(columns["split"])] for row in table.rows} <= set(SPLITS):
+        parts = set(SPLITS)
+    labelled: list[Labelled] = []
+    for i, row in enumerate(table.rows):
+        where = f"{truth.name}, row {row['']}"
+        key, part = row[key_column], row.get(str(columns["split"]), "") if columns["split"] else ""
+        part = SPLITS[part] if parts else part
+        if only_split and part != only_split:
+            remarks.count("rows left out: other splits")
+            continue
+        if not key or key in seen:
+            remarks.tell("rows left out: no image or one seen before", f"{where}: image {short(key or '(empty)')}; left out.")
+            continue
+        if not row[label_column] or not said.get(i):
+            remarks.tell(
+                "rows left out: no label or no prediction",
+                f"{where}: {'no label' if not row[label_column] else 'no prediction'}; left out.",
+            )
+            continue
+        seen.add(key)
+        name = row[group_columns[0]] if len(group_columns) == 1 else ", ".join(f"{c} {row[c]}" for c in group_columns)
+        labelled.append(Labelled(len(parsed.images), classes.index(row[label_column]), classes.index(said[i]), name))
+        parsed.images.append(ParsedImage(key, row[image_column], split=part))
+    if not labelled:
+        raise InputError(f"{truth.name}: not one row has a label and a prediction{f' in split {only_split}' if only_split else ''}.")
+    parsed.labelled, parsed.classes, parsed.predicted = labelled, classes.list, list(classes.list)
+    roles = {
+        "image": image_column,
+        "label": label_column,
+        "prediction": own or "of the second file",
+        "group": " and ".join(group_columns) or "none",
+    }
+    remarks.say("columns", f"{truth.name}: read as {', '.join(f'{role}: {column}' for role, column in roles.items())}.")
+    return parsed
+
+
+def looks_like(path: Path) -> bool:
+    """Whether a CSV has columns of images and labels."""
+    try:
+        with path.open(encoding="utf-8-sig") as f:
+            head = f.readline(1 << 16)
+    except (OSError, ValueError):
+        return False
+    plain = {c.strip().strip('"').casefold() for c in head.replace(";", ",").replace("\t", ",").split(",")}
+    return bool(plain & set(ALIASES["image"])) and bool(plain & set(ALIASES["label"]))
