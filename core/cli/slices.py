@@ -17,8 +17,9 @@ from core.cli.show import say
 from core.error_slices.detections import DetectionSet
 from core.error_slices.units import UnitSettings
 from core.error_slices.verification.settings import ErrorRate, Mode, TestSettings
+from core.error_slices.vision.options import MatchOptions
 from core.errors import InputError
-from core.operators import slice_files
+from core.operators import slice_files, slice_match
 from core.operators import slices as operators
 from core.operators.detection_sources import look_at_detections
 from core.operators.slice_report import Halves, SliceReport, SliceRow, SliceSettings
@@ -73,7 +74,7 @@ def units(
     counts = slice_files.unit_counts(made)
     if as_json:
         head = {} if saved is None else {"id": saved.id, "name": saved.name, "digest": saved.digest}
-        _json(head | counts | {"report": content.report.to_json(), "out": None if out is None else str(out)})
+        _json(head | counts | {"report": content.report.to_json(), "out": _name(out)})
         return
     _print_source(content)
     say(f"At confidence {confidence:g} and IoU {iou:g}: {counts['units']:,} units.")
@@ -87,14 +88,25 @@ def units(
 def match(
     which: Set,
     hypothesis: Only = None,
+    vision: Annotated[bool, typer.Option("--vision", help="Ask the connected vision model; says what it takes, asks with --yes.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Send the calls.")] = False,
+    most_errors: Annotated[int, typer.Option("--most-errors", min=0, help="Units with an error to ask about; 0 for all.")] = 200,
+    most_correct: Annotated[int, typer.Option("--most-correct", min=0, help="Units without, likewise.")] = 400,
     out: Annotated[Path | None, typer.Option("--out", help="Write the scores as CSV.", show_default=False)] = None,
     confidence: Confidence = UnitSettings.confidence,
     iou: Iou = UnitSettings.iou,
     as_json: o.AsJson = False,
 ) -> None:
-    """Scores every unit for every hypothesis that needs no model; scores that a model gave earlier are told too."""
+    """Scores every unit for every hypothesis that needs no model; with --vision, asks a model about the others."""
+    settings, told = SliceSettings(UnitSettings(confidence, iou)), dict[str, Any]()
     with _workspace() as store:
-        report = operators.slice_report(store, _set_id(store, which), SliceSettings(UnitSettings(confidence, iou)), progress=_progress)
+        set_id = _set_id(store, which)
+        if vision:
+            options = MatchOptions(most_errors=most_errors or None, most_correct=most_correct or None)
+            told = _vision(store, set_id, settings, hypothesis or [], options, yes, as_json)
+            if not yes:
+                return
+        report = operators.slice_report(store, set_id, settings, progress=_progress)
     rows = _chosen(report, hypothesis)
     if out is not None:
         out.write_text(slice_files.scores_csv(report, [r.hypothesis.id for r in rows]), encoding="utf-8")
@@ -110,15 +122,43 @@ def match(
         for r in rows
     ]
     if as_json:
-        _json({"detections": report.saved.id, "hypotheses": found, "out": None if out is None else str(out)})
+        _json({"detections": report.saved.id, "hypotheses": found, "problems": list(report.problems), "out": _name(out)} | told)
         return
     for f in found:
-        told = (
-            f"{f['scored']:,} of {f['units']:,} units scored ({f['source']}), {f['in_slice']:,} in the slice"
-            if f["source"]
-            else f["why_not"]
-        )
-        say(f"{f['id']}: {told}")
+        counted = f"{f['scored']:,} of {f['units']:,} units scored ({f['source']}), {f['in_slice']:,} in the slice"
+        say(f"{f['id']}: {counted if f['source'] else f['why_not']}")
+    for p in report.problems:
+        say(f"note: {p}")
+
+
+def _vision(
+    store: Store, set_id: str, settings: SliceSettings, ids: list[str], options: MatchOptions, yes: bool, as_json: bool
+) -> dict[str, Any]:
+    """What asking takes; with `yes` also what came of it."""
+    plan = slice_match.plan_match(store, set_id, settings, ids, options)
+    price = "no price is named" if plan.cost is None else f"about {plan.cost:.2f} {plan.currency}"
+    tokens = f"about {plan.prompt_tokens:,} + {plan.completion_tokens:,} tokens"
+    planned = {"calls": plan.calls, "cached": plan.cached, "new": plan.new, "cost": plan.cost, "currency": plan.currency}
+    planned |= {"prompt_tokens": plan.prompt_tokens, "completion_tokens": plan.completion_tokens, "source": plan.source}
+    if not as_json:
+        say(f"{plan.new:,} calls to send ({plan.cached:,} answers are known), {tokens}, {price}; asked by {plan.source}.")
+    if not yes:
+        if as_json:
+            _json({"plan": planned, "sent": False})
+        else:
+            say("Nothing was sent; add --yes to send them.")
+        return {}
+    done = slice_match.match_vision(store, set_id, settings, ids, options)
+    if not as_json:
+        say(f"{done.calls['new']:,} calls sent, {done.calls['cached']:,} answers known. {done.stopped}".rstrip())
+        for p in done.problems:
+            say(f"note: {p}")
+    matched = [
+        {"id": h.hypothesis_id, "asked": h.asked, "scored": h.scored, "failed": dict(h.failed), "partial": h.partial}
+        for h in done.hypotheses
+    ]
+    run = {"calls": dict(done.calls), "cost": done.cost, "source": done.source, "stopped": done.stopped, "matched": matched}
+    return {"plan": planned, "sent": True, "run": run | {"problems": list(done.problems)}}
 
 
 @slices.command("verify")
@@ -147,7 +187,7 @@ def verify(
     if out is not None:
         out.write_text(slice_files.report_csv(report), encoding="utf-8")
     if as_json:
-        _json(slice_files.report_object(replace(report, rows=tuple(rows))) | {"out": None if out is None else str(out)})
+        _json(slice_files.report_object(replace(report, rows=tuple(rows))) | {"out": _name(out)})
         return
     _print_report(report, rows)
 
@@ -229,6 +269,10 @@ def _rate(r: ErrorRate) -> str:
     if r.value is None or r.low is None or r.high is None:
         return "no unit"
     return f"{r.value:.1%} [{r.low:.1%}, {r.high:.1%}] (n = {r.n:,}, {r.images:,} images)"
+
+
+def _name(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _json(data: Any) -> None:

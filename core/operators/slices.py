@@ -14,7 +14,7 @@ import numpy as np
 
 from core.digest import sha256_json
 from core.error_slices.dedupe import slice_groups
-from core.error_slices.detection_files import read_detections, write_detections
+from core.error_slices.detection_files import digests_of, read_detections, write_detections
 from core.error_slices.detections import DetectionSet, FloatArray
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.library import classes_of, load_library
@@ -22,6 +22,7 @@ from core.error_slices.matching import make_units
 from core.error_slices.population import population
 from core.error_slices.score_files import StoredScores, scores_for, stored_scores
 from core.error_slices.scores import Scores
+from core.error_slices.sources import read_source
 from core.error_slices.units import Population, Units, UnitSettings
 from core.error_slices.verification.settings import Sample, Tested
 from core.error_slices.verification.strata import strata
@@ -29,6 +30,7 @@ from core.error_slices.verification.verdicts import verify
 from core.errors import InputError
 from core.operators.slice_offline import offline_scores
 from core.operators.slice_report import SliceReport, SliceRow, SliceSettings
+from core.settings import ASSETS
 from core.storage import DetectionFacts, Judgement, NewJudgement, SavedDetections, Store
 
 Progress = Callable[[str, float], None]
@@ -72,6 +74,28 @@ def keep_detections(
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)  # nobody would ever find it again
         raise
+
+
+DEMO = ASSETS / "detections"
+DEMO_SETS = {"results_before.json": "Demo detector, before repair", "results_after.json": "Demo detector, after repair"}
+"""The demo's two detectors: file of the predictions, and name of the set."""
+
+
+def load_demo(store: Store, who: str = "") -> SavedDetections:
+    """The detections that ship with the product, of one made-up detector before and after a made-up repair; the first of the two sets.
+
+    Sets that are there already are not made again.
+
+    Raises:
+        InputError: The pack is damaged.
+    """
+    out = []
+    for file, name in DEMO_SETS.items():
+        content = read_source("coco", DEMO / "ground_truth.json", DEMO / file, images=DEMO / "images", model=name, name=name)
+        digests = digests_of(content)
+        found = store.detections.find(digests.digest)
+        out.append(keep_detections(store, content, who=who) if found is None or found.deleted else found)
+    return out[0]
 
 
 def open_detections(store: Store, set_id: str) -> DetectionSet:
