@@ -135,4 +135,5 @@ def calibrate(c: FloatArray, fits: BoolArray, *, default: float = 0.5, wanted: f
     if k == len(xs):
         return advice(default, "default", f"no score reaches a precision of {wanted:g} over {len(c)} clicks")
     below = float(xs[k - 1]) if k else max(0.0, float(xs[k]) - 2 * _STEP)
-    return advice((below + float(xs[k])) / 2, "clicks")
+    middle = (below + float(xs[k])) / 2
+    return advice(middle if middle < xs[k] else below, "clicks")  # between neighbouring floats there is no middle
