@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.error_slices.detections import FloatArray, IntArray
+from core.error_slices.detections import BoolArray, FloatArray, IntArray
+from core.error_slices.verification.rates import dense
 from core.error_slices.verification.region import LEAST_VARIANCE, Region
 
 LEAST_UNITS = 5
@@ -25,13 +26,25 @@ class PaperWindows:
         start: Shape (k,): first rank, from 0.
         size: Units in each window.
         slope: Shape (k,): slope of loss on score; NaN where all scores are equal.
-        spread: Shape (k,): standard deviation of the scores: a slope over a tiny spread means little.
+        mean: Shape (k,): mean score.
+        variance: Shape (k,): variance of the scores.
     """
 
     start: IntArray
     size: int
     slope: FloatArray
-    spread: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+    @property
+    def spread(self) -> FloatArray:
+        """Standard deviation of the scores in each window: a slope over a tiny spread means little. Shape (k,)."""
+        return np.sqrt(self.variance)
+
+    @property
+    def valid(self) -> BoolArray:
+        """Which windows have a slope, shape (k,)."""
+        return self.variance > LEAST_VARIANCE
 
     @property
     def trend(self) -> float | None:
@@ -44,22 +57,27 @@ def paper_windows(region: Region, size: int, stride: int) -> PaperWindows:
     """Slopes in all windows of `size` units; none for fewer than 5, or more than there are."""
     n = len(region)
     if size < LEAST_UNITS or n < size:
-        return PaperWindows(np.zeros(0, np.int64), size, np.zeros(0), np.zeros(0))
+        return PaperWindows(np.zeros(0, np.int64), size, np.zeros(0), np.zeros(0), np.zeros(0))
     start = np.arange(0, n - size + 1, stride)
-    variance, mean = _moments(region.c, size, start)
-    above, _ = _slopes(region.c, mean, region.loss[None, :], size, start, variance)
-    return PaperWindows(start, size, above[0], np.sqrt(variance))
+    mean, variance = _moments(region.c, size, start)
+    slope = _slopes(region.c, region.loss[None, :], size, start, mean, variance)[0]
+    return PaperWindows(start, size, slope, mean, variance)
 
 
 def _moments(c: FloatArray, size: int, start: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Variance and mean of the scores in each window; narrow windows without differences of sums, which would cancel."""
+    """Mean and variance of the scores in each window; in narrow windows without differences of running sums, which would cancel."""
     if size <= _NARROW:
-        view = np.lib.stride_tricks.sliding_window_view(c, size)[start]
-        return view.var(1), view.mean(1)
+        mean, variance = np.zeros(len(start)), np.zeros(len(start))
+        for k in range(size):
+            mean += c[start + k]
+        mean /= size
+        for k in range(size):
+            variance += (c[start + k] - mean) ** 2
+        return mean, variance / size
     centre = float(c.mean())
     x = c - centre
     mean = _sums(x, size, start) / size
-    return np.maximum(_sums(x * x, size, start) / size - mean**2, 0.0), mean + centre
+    return mean + centre, np.maximum(_sums(x * x, size, start) / size - mean**2, 0.0)
 
 
 def _sums(x: FloatArray, size: int, start: IntArray) -> FloatArray:
@@ -70,11 +88,8 @@ def _sums(x: FloatArray, size: int, start: IntArray) -> FloatArray:
     return sums
 
 
-def _slopes(
-    c: FloatArray, mean: FloatArray, loss: FloatArray, size: int, start: IntArray, variance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Slopes of each row of losses, shape (r, k), NaN without spread; and the largest of each row, -inf without any."""
-    ok = variance > LEAST_VARIANCE
+def _slopes(c: FloatArray, loss: FloatArray, size: int, start: IntArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Slopes of each row of losses, shape (r, k) for losses of shape (r, n); NaN without spread."""
     if size <= _NARROW:
         cross = np.zeros((len(loss), len(start)))
         for k in range(size):
@@ -83,11 +98,11 @@ def _slopes(
         centre = float(c.mean())
         cross = _sums((c - centre) * loss, size, start) - (mean - centre) * _sums(loss, size, start)
     slope = np.full(cross.shape, np.nan)
-    np.divide(cross, size * variance, out=slope, where=np.broadcast_to(ok, cross.shape))
-    return slope, np.where(ok, slope, -np.inf).max(1, initial=-np.inf)
+    np.divide(cross, size * variance, out=slope, where=np.broadcast_to(variance > LEAST_VARIANCE, cross.shape))
+    return slope
 
 
-def null_pass(region: Region, size: int, stride: int, tau: float, seed: int, runs: int = NULL_RUNS) -> float | None:
+def null_pass(region: Region, windows: PaperWindows, tau: float, seed: int, runs: int = NULL_RUNS) -> float | None:
     """Share of random losses that would pass the paper's rule on these very scores.
 
     A random loss is the observed one, turned: units stand in a ring, image by image in shuffled order, and the losses move on along it by a
@@ -98,13 +113,9 @@ def null_pass(region: Region, size: int, stride: int, tau: float, seed: int, run
     Returns:
         Between 0 and 1; None without a valid window.
     """
-    n = len(region)
-    if size < LEAST_UNITS or n < size:
+    if not windows.valid.any():
         return None
-    starts = np.arange(0, n - size + 1, stride)
-    variance, mean = _moments(region.c, size, starts)
-    if not np.any(variance > LEAST_VARIANCE):
-        return None
+    size, starts, n = windows.size, windows.start, len(region)
     ring, place, turn = _turns(region, seed, runs)
     left = np.arange(runs)
     low, step = 0, _FIRST
@@ -112,9 +123,9 @@ def null_pass(region: Region, size: int, stride: int, tau: float, seed: int, run
         here = slice(low, min(low + step, len(starts)))
         first, last = int(starts[here.start]), int(starts[here.stop - 1]) + size
         loss = ring[(place[first:last] + turn[left, None]) % n]
-        _, best = _slopes(region.c[first:last], mean[here], loss, size, starts[here] - first, variance[here])
-        left = left[best <= tau]
-        low, step = here.stop, step * 2
+        slope = _slopes(region.c[first:last], loss, size, starts[here] - first, windows.mean[here], windows.variance[here])
+        left = left[~np.any(slope > tau, axis=1)]
+        low, step = here.stop, min(step * 2, _BLOCK)
     return 1 - left.size / runs
 
 
@@ -128,13 +139,12 @@ def paper_band(region: Region, windows: PaperWindows, seed: int, runs: int = NUL
     low, high = np.full(k, np.nan), np.full(k, np.nan)
     if not k:
         return low, high
-    variance, mean = _moments(region.c, size, windows.start)
-    ok = variance > LEAST_VARIANCE
+    ok = windows.valid
     ring, place, turn = _turns(region, seed, runs)
     loss = ring[(place + turn[:, None]) % n]
     for first in range(0, k, _BLOCK):
         here = slice(first, min(first + _BLOCK, k))
-        slope, _ = _slopes(region.c, mean[here], loss, size, windows.start[here], variance[here])
+        slope = _slopes(region.c, loss, size, windows.start[here], windows.mean[here], windows.variance[here])
         low[here], high[here] = np.quantile(np.where(ok[here], slope, 0.0), (0.025, 0.975), axis=0)
     low[~ok] = high[~ok] = np.nan
     return low, high
@@ -150,9 +160,9 @@ def _turns(region: Region, seed: int, runs: int) -> tuple[FloatArray, IntArray, 
 
 def _ring(region: Region, random: np.random.Generator) -> tuple[FloatArray, IntArray]:
     """Losses in the order of the ring, and the place of each rank in it."""
-    images, which = np.unique(region.image, return_inverse=True)
+    which, images = dense(region.image)
     # Shuffled inside an image too: its units come in the order of the score, which a turn by whole images would keep.
-    order = np.lexsort((random.random(len(which)), random.permutation(len(images))[which]))
+    order = np.argsort(random.permutation(len(images))[which] + random.random(len(which)))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return region.loss[order], place

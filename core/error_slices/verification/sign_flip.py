@@ -7,18 +7,23 @@ image stays together. Signs depend on the seed and the number of the image alone
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from core.error_slices.detections import FloatArray, IntArray
+from core.error_slices.verification.rates import dense
 
 TOLERANCE = 1e-9
 """Relative; sums that differ by less are equal, so that another order of summation cannot change a p-value."""
-_COLUMNS = 256
-_IMAGES = 8192
+FEW = 10
+"""Flips as extreme as what was observed, below which more are made."""
+_COLUMNS = 1024
+_SIGNS = 16_000_000
+_LEAST_IMAGES = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +40,17 @@ class Look:
     parts: FloatArray
     observed: FloatArray
 
+    @functools.cached_property
+    def moving(self) -> int:
+        """Images that add anything, so that their sign matters."""
+        return int(np.count_nonzero(np.any(self.parts != 0, axis=1)))
 
-def random_signs(images: IntArray, flips: int, seed: int) -> npt.NDArray[np.float64]:
+    def exact(self, flips: int) -> bool:
+        """Whether there are no more patterns of signs than flips, so that each is taken once."""
+        return self.moving < 63 and 2**self.moving <= flips + 1
+
+
+def random_signs(images: IntArray, flips: int, seed: int) -> npt.NDArray[np.uint8]:
     """Signs of every image in every flip.
 
     Args:
@@ -45,16 +59,15 @@ def random_signs(images: IntArray, flips: int, seed: int) -> npt.NDArray[np.floa
         seed: Of all signs.
 
     Returns:
-        Shape (B, m): -1 or 1, by SplitMix64 of seed, image and flip; the first flips stay the same whatever B is.
+        Shape (m, B): 1 for plus, 0 for minus, by SplitMix64 of seed, image and flip; the first flips stay the same whatever B is.
     """
     words = -(-flips // 64)
+    golden = np.uint64(0x9E3779B97F4A7C15)
     with np.errstate(over="ignore"):
-        start = _mix(
-            images.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + _mix(np.array([seed], np.int64).astype(np.uint64) + np.uint64(1))
-        )
-        state = start[:, None] + np.arange(1, words + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        bits = np.unpackbits(_mix(state).astype("<u8").view(np.uint8).reshape(len(images), -1), axis=1, count=flips, bitorder="little")
-    return np.ascontiguousarray(bits.T).astype(np.float64) * 2 - 1
+        own = _mix(images.astype(np.uint64) * golden + _mix(np.array([seed], np.int64).astype(np.uint64) + golden))
+        state = own[:, None] + np.arange(1, words + 1, dtype=np.uint64) * golden
+        mixed = _mix(state).astype("<u8").view(np.uint8).reshape(len(images), -1)
+    return np.unpackbits(mixed, axis=1, count=flips, bitorder="little")
 
 
 def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -76,47 +89,14 @@ def nulls(looks: Sequence[Look], flips: int, seed: int) -> list[FloatArray]:
     pattern is among them.
     """
     out: list[FloatArray] = [np.zeros((0, 0))] * len(looks)
-    large = []
+    for batch in _batches(looks, flips):
+        for i, null in zip(batch, _product([looks[i] for i in batch], flips, seed), strict=True):
+            out[i] = null
     for i, look in enumerate(looks):
-        if exact(look, flips):
+        if look.exact(flips):
             moving = look.parts[np.any(look.parts != 0, axis=1)]
             out[i] = all_signs(len(moving)) @ moving
-        else:
-            large.append(i)
-    at = 0
-    while at < len(large):
-        batch: list[int] = []
-        columns = 0
-        while at < len(large) and (not batch or columns + looks[large[at]].parts.shape[1] <= _COLUMNS):
-            batch.append(large[at])
-            columns += looks[large[at]].parts.shape[1]
-            at += 1
-        for i, null in zip(batch, _product([looks[i] for i in batch], columns, flips, seed), strict=True):
-            out[i] = null
     return out
-
-
-def exact(look: Look, flips: int) -> bool:
-    """Whether all patterns of signs can be taken."""
-    moving = int(np.count_nonzero(np.any(look.parts != 0, axis=1)))
-    return moving < 63 and 2**moving <= flips + 1
-
-
-def _product(looks: Sequence[Look], columns: int, flips: int, seed: int) -> list[FloatArray]:
-    images = np.unique(np.concatenate([look.images for look in looks]))
-    places = [np.searchsorted(images, look.images) for look in looks]
-    total = np.zeros((flips, columns))
-    for low in range(0, len(images), _IMAGES):
-        high = min(low + _IMAGES, len(images))
-        dense = np.zeros((high - low, columns))
-        at = 0
-        for look, place in zip(looks, places, strict=True):
-            k = look.parts.shape[1]
-            here = (place >= low) & (place < high)
-            dense[place[here] - low, at : at + k] = look.parts[here]
-            at += k
-        total += random_signs(images[low:high], flips, seed) @ dense
-    return np.split(total, np.cumsum([look.parts.shape[1] for look in looks])[:-1], axis=1)
 
 
 def p_value(look: Look, null: FloatArray, flips: int, *, falling: bool = False) -> float:
@@ -124,4 +104,68 @@ def p_value(look: Look, null: FloatArray, flips: int, *, falling: bool = False) 
     sign = -1.0 if falling else 1.0
     reached = float((sign * look.observed).max())
     as_extreme = int(np.count_nonzero((sign * null).max(1) >= reached - TOLERANCE * max(1.0, abs(reached))))
-    return max(1, as_extreme) / len(null) if exact(look, flips) else (1 + as_extreme) / (1 + len(null))
+    return max(1, as_extreme) / len(null) if look.exact(flips) else (1 + as_extreme) / (1 + len(null))
+
+
+def p_values(looks: Sequence[Look], null: Sequence[FloatArray], flips: int, most: int, seed: int) -> list[tuple[float, float]]:
+    """P-values of the largest statistic of each look, for a rising and for a falling trend.
+
+    One that fewer than ten of the flips reach is counted anew among `most` flips, so that a single small p-value can pass among many
+    hypotheses. That keeps p-values valid: up to 10 / (flips + 1) only the second count decides, above it only the first (a sequential
+    Monte Carlo test, after Besag and Clifford, 1991).
+
+    Args:
+        looks: L looks.
+        null: What `nulls` found for each with as many flips.
+        flips: How many.
+        most: How many at most.
+        seed: Of all signs.
+    """
+    found = [(p_value(x, n, flips), p_value(x, n, flips, falling=True)) for x, n in zip(looks, null, strict=True)]
+    if most <= flips:
+        return found
+    small = (FEW + 0.5) / (flips + 1)
+    again = [i for i, (look, p) in enumerate(zip(looks, found, strict=True)) if not look.exact(flips) and min(p) <= small]
+    for batch in _batches([looks[i] for i in again], flips):
+        chosen = [again[k] for k in batch]
+        for i, longer in zip(chosen, _product([looks[k] for k in chosen], most, seed), strict=True):
+            rising, falling = found[i]
+            found[i] = (
+                p_value(looks[i], longer, flips) if rising <= small else rising,
+                p_value(looks[i], longer, flips, falling=True) if falling <= small else falling,
+            )
+    return found
+
+
+def _batches(looks: Sequence[Look], flips: int) -> Iterator[list[int]]:
+    """Indices of looks that need random signs, as many at a time as fit the memory."""
+    batch: list[int] = []
+    columns = 0
+    for i, look in enumerate(looks):
+        if look.exact(flips):
+            continue
+        if batch and columns + look.parts.shape[1] > _COLUMNS:
+            yield batch
+            batch, columns = [], 0
+        batch.append(i)
+        columns += look.parts.shape[1]
+    if batch:
+        yield batch
+
+
+def _product(looks: Sequence[Look], flips: int, seed: int) -> list[FloatArray]:
+    """Random signs times the parts of each look, shape (flips, K) each."""
+    place, images = dense(np.concatenate([look.images for look in looks]))
+    places = np.split(place, np.cumsum([len(look.images) for look in looks])[:-1])
+    columns = np.cumsum([0, *(look.parts.shape[1] for look in looks)])
+    total = np.zeros((int(columns[-1]), flips))
+    step = max(_LEAST_IMAGES, _SIGNS // flips)
+    for low in range(0, len(images), step):
+        high = min(low + step, len(images))
+        block = np.zeros((high - low, int(columns[-1])))
+        for k, (look, rows) in enumerate(zip(looks, places, strict=True)):
+            here = (rows >= low) & (rows < high)
+            block[rows[here] - low, columns[k] : columns[k + 1]] = look.parts[here]
+        # A sign is 2 × bit - 1.
+        total += 2 * (block.T @ random_signs(images[low:high], flips, seed).astype(np.float64)) - block.sum(0)[:, None]
+    return [part.T for part in np.split(total, columns[1:-1])]

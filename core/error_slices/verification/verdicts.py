@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.error_slices.detections import BoolArray, FloatArray, IntArray
+from core.error_slices.detections import FloatArray, IntArray
 from core.error_slices.verification.adjust import lift_adjusted, trend_adjusted
 from core.error_slices.verification.benjamini_hochberg import benjamini_hochberg
 from core.error_slices.verification.looks import TrendLook, lift_look, trend_look, weighted_slope
 from core.error_slices.verification.paper import NULL_RUNS, null_pass, paper_windows
 from core.error_slices.verification.power import ENOUGH, RISE, power
-from core.error_slices.verification.rates import dense, error_rate
+from core.error_slices.verification.rates import Sums, dense
 from core.error_slices.verification.region import region_of, windows
 from core.error_slices.verification.settings import ErrorRate, Sample, Tested, TestSettings, Verdict
-from core.error_slices.verification.sign_flip import Look, nulls, p_value
+from core.error_slices.verification.sign_flip import Look, nulls, p_values
 from core.error_slices.verification.spearman import SCALES, binned_spearman, spearman_passes
 from core.errors import InputError, Problem
 
 LEAST_SPREAD = 0.01
 """Standard deviation of the scores of a slice below which there is no trend to test."""
+MOST_FLIPS = 20_000
+"""Flips behind the p-values of hypotheses that few flips reach; as many up to this as let one pass among all hypotheses."""
 Progress = Callable[[int, int], None]
 
 
@@ -78,8 +81,12 @@ def verify(samples: Sequence[Sample], settings: TestSettings, progress: Progress
         places.append(tuple(row))
     null = nulls(looks, settings.flips, settings.seed)
 
+    tests = max((sum(row[k] is not None for row in places) for k in range(4)), default=0)
+    most = min(MOST_FLIPS, math.ceil(tests / settings.fdr))
+    p_all = p_values(looks, null, settings.flips, most, settings.seed)
+
     def p(place: int | None, falling: bool = False) -> float | None:
-        return None if place is None else p_value(looks[place], null[place], settings.flips, falling=falling)
+        return None if place is None else p_all[place][int(falling)]
 
     found = [
         replace(
@@ -162,7 +169,9 @@ def prepare(sample: Sample, settings: TestSettings) -> Prepared:
     c, loss, weight = sample.c[scored], sample.loss[scored], sample.weight[scored]
     number, images = dense(sample.image[scored])
     inside = c > settings.gamma
-    rates = [_rate(loss, weight, number, len(images), here) for here in (inside, ~inside, np.ones(len(c), bool))]
+    overall = Sums.of(loss, weight, number, len(images))
+    within = Sums.of(loss[inside], weight[inside], number[inside], len(images))
+    rates = within.rate(), overall.without(within).rate(), overall.rate()
     region = region_of(sample, settings.gamma)
     n = len(region)
     paper = paper_windows(region, settings.window, settings.stride)
@@ -179,7 +188,7 @@ def prepare(sample: Sample, settings: TestSettings) -> Prepared:
         slope=weighted_slope(region.c, region.loss, region.weight) if n and np.ptp(region.c) > 0 else None,
         paper_trend=paper.trend,
         paper_pass=paper.trend is not None and paper.trend > settings.tau,
-        paper_null_pass=null_pass(region, settings.window, settings.stride, settings.tau, settings.seed),
+        paper_null_pass=null_pass(region, paper, settings.tau, settings.seed),
         paper_null_runs=NULL_RUNS if paper.trend is not None else 0,
         spearman=rho,
         spearman_pass=spearman_passes(rho),
@@ -205,10 +214,6 @@ def prepare(sample: Sample, settings: TestSettings) -> Prepared:
             trend_within = trend_adjusted(region, spans, ranked[region.rows], here, there)
         lift_within = lift_adjusted(inside, loss, stratum, number, images)
     return Prepared(tested, trend, lift, trend_within, lift_within, _one_sided(region.loss, errors, settings), trendless)
-
-
-def _rate(loss: FloatArray, weight: FloatArray, image: IntArray, images: int, here: BoolArray) -> ErrorRate:
-    return error_rate(loss[here], weight[here], image[here], images)
 
 
 def _too_few(inside: ErrorRate, settings: TestSettings) -> tuple[str, ...]:

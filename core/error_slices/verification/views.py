@@ -93,7 +93,7 @@ def windows_of(sample: Sample, settings: TestSettings) -> WindowView:
     paper = paper_windows(region, settings.window, settings.stride)
     low, high = paper_band(region, paper, settings.seed)
     number, images = dense(region.image)
-    passes = null_pass(region, settings.window, settings.stride, settings.tau, settings.seed)
+    passes = null_pass(region, paper, settings.tau, settings.seed)
     found: tuple[WindowSlope, ...] = ()
     z = p = None
     largest = np.zeros(0)
