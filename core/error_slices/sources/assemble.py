@@ -23,7 +23,7 @@ def table_of(parsed: Parsed, class_map: Mapping[str, str] | None = None) -> Clas
         predicted, truth = [r.prediction for r in parsed.labelled], [r.label for r in parsed.labelled]
     else:
         predicted, truth = parsed.predictions.cls, parsed.truth.cls
-    return map_classes(parsed.predicted, parsed.classes, counted(predicted), counted(truth), class_map, parsed.by_id)
+    return map_classes(parsed.predicted, parsed.classes, counted(predicted), counted(truth), class_map, parsed.by_id, parsed.complete)
 
 
 def boxes_of(side: ParsedBoxes, classes: np.ndarray | None = None, keep: np.ndarray | None = None) -> Boxes:
@@ -106,11 +106,10 @@ def _look_at_sides(parsed: Parsed, truth: Boxes, predictions: Boxes, table: Clas
         )
 
 
-def unmapped_of(table: ClassTable) -> dict[str, int]:
-    """Classes of both sides that have boxes and no counterpart."""
+def unmapped_of(table: ClassTable, complete: bool = True) -> dict[str, int]:
+    """Classes of both sides that have boxes and no counterpart; those of the ground truth only where all that a detector knows is known."""
     out = {r.name: r.boxes for r in table.unmapped if r.boxes}
-    named = any(r.how != "same id" for r in table.rows)
-    if named:
+    if complete:
         for t in table.unmatched_truth:
             out[f"{t.name} (ground truth)"] = t.boxes
     return out
@@ -151,6 +150,8 @@ def assemble(
             why = "you left the class out" if r.how == "left out" else "no class of the ground truth has this name"
             hint = f'; did you mean "{r.proposal}"?' if r.proposal else ""
             remarks.say("classes left out", f'Class "{r.name}": {r.boxes:,} predictions left out, since {why}{hint}.')
+    for source in table.unused:
+        remarks.say("mapping of classes", f'The mapping names the class "{source}", which no prediction has.')
     truth, predictions, classified = boxes_of(ParsedBoxes()), boxes_of(ParsedBoxes()), None
     if parsed.labelled is not None:
         classified = _classified(parsed, targets)
@@ -177,7 +178,9 @@ def assemble(
         truth=truth,
         predictions=predictions,
         classified=classified,
-        report=SourceReport(parsed.format, tuple(parsed.files), {**read, **remarks.counts}, remarks.problems, unmapped_of(table)),
+        report=SourceReport(
+            parsed.format, tuple(parsed.files), {**read, **remarks.counts}, remarks.problems, unmapped_of(table, parsed.complete)
+        ),
         dataset=parsed.dataset,
         licence=parsed.licence,
         paired=parsed.paired,

@@ -87,10 +87,12 @@ class ClassTable:
     Attributes:
         rows: Classes of the predictions, in the order of the file.
         truth: Classes of the ground truth, in the order of the file.
+        unused: Classes that a given mapping names and these predictions do not use.
     """
 
     rows: tuple[ClassRow, ...]
     truth: tuple[TruthRow, ...]
+    unused: tuple[str, ...] = ()
 
     @property
     def mapping(self) -> dict[str, str]:
@@ -121,19 +123,27 @@ def proposal_for(name: str, targets: Sequence[str]) -> str:
     return plain[close[0]] if close else ""
 
 
-def _checked(given: Mapping[str, str], predicted: Sequence[ClassName], classes: Sequence[ClassName]) -> None:
+def _checked(given: Mapping[str, str], predicted: Sequence[ClassName], classes: Sequence[ClassName], complete: bool) -> tuple[str, ...]:
+    """The classes of a mapping that no prediction has.
+
+    Raises:
+        InputError: A target is not there; or a source, where all classes of the predictions are known.
+    """
     names = {c.name for c in classes} | {c.id for c in classes}
     mine = {c.name for c in predicted} | {c.id for c in predicted}
-    problems = []
+    problems, unused = [], []
     for source, target in given.items():
         if target and target not in names:
             near = proposal_for(target, [c.name for c in classes])
             problems.append(Problem(None, source, target, "a class of the ground truth, or nothing to leave it out", near, "class"))
         if source not in mine:
-            near = proposal_for(source, [c.name for c in predicted])
-            problems.append(Problem(None, source, source, "a class of the predictions", near, "class"))
+            unused.append(source)
+            if complete:
+                near = proposal_for(source, [c.name for c in predicted])
+                problems.append(Problem(None, source, source, "a class of the predictions", near, "class"))
     if problems:
         raise InputError("The mapping of classes names classes that are not there.", problems)
+    return tuple(unused)
 
 
 def map_classes(
@@ -143,6 +153,7 @@ def map_classes(
     truth_boxes: Mapping[int, int],
     given: Mapping[str, str] | None = None,
     by_id: bool = False,
+    complete: bool = True,
 ) -> ClassTable:
     """The mapping of the classes of the predictions to those of the ground truth.
 
@@ -153,6 +164,7 @@ def map_classes(
         truth_boxes: Boxes by index into `classes`.
         given: What a person decided, by name or id; "" leaves a class out. Decides before names do.
         by_id: The predictions use the ids of the ground truth, without names of their own.
+        complete: `predicted` holds every class that the detector knows, not only what it found, so that `given` can be checked in full.
 
     Raises:
         InputError: `given` names classes that are not there.
@@ -161,7 +173,7 @@ def map_classes(
     by_fold = {folded(c.name): c for c in reversed(classes)}
     by_ids = {c.id: c for c in classes}
     given = given or {}
-    _checked(given, predicted, classes)
+    unused = _checked(given, predicted, classes, complete)
     rows: list[ClassRow] = []
     sources: dict[str, list[str]] = {}
     for i, c in enumerate(predicted):
@@ -184,7 +196,7 @@ def map_classes(
         if target is not None:
             sources.setdefault(target.id, []).append(c.name)
     truth = tuple(TruthRow(c.id, c.name, truth_boxes.get(i, 0), tuple(sources.get(c.id, ()))) for i, c in enumerate(classes))
-    return ClassTable(tuple(rows), truth)
+    return ClassTable(tuple(rows), truth, unused)
 
 
 def counted(values: Sequence[int]) -> dict[int, int]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from core.error_slices.detections import Rle
-from core.error_slices.sources.coco import Ids, box_from, categories_of, entries, images_of, truth_document
 from core.error_slices.sources.coco_masks import box_of, mask_of
+from core.error_slices.sources.coco_truth import Ids, box_from, categories_of, entries, images_of, truth_document
 from core.error_slices.sources.json_files import key_of, short
 from core.error_slices.sources.parsed import Parsed, Remarks
 from core.errors import InputError

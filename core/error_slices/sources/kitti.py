@@ -46,13 +46,17 @@ DIFFICULTIES: Mapping[str, Difficulty] = {
 
 @dataclass(frozen=True)
 class Row:
-    """An object of a line: its type, box (px), truncation and occlusion (NaN where not told), score (NaN likewise)."""
+    """The object of a line: its type, box (px), truncation and occlusion (NaN where not told), score (NaN likewise).
+
+    `unknown` says that its occlusion is marked as unknown (3), which no level of the benchmark takes.
+    """
 
     type: str
     xyxy: Xyxy
     truncated: float
     occluded: float
     score: float
+    unknown: bool = False
 
 
 def parse_row(words: list[str]) -> Row | str:
@@ -75,12 +79,13 @@ def parse_row(words: list[str]) -> Row | str:
         truncated if 0 <= truncated <= 1 else NAN,
         occluded if occluded in {0, 1, 2} else NAN,
         values[14] if len(words) == 16 else NAN,
+        occluded == 3,
     )
 
 
 def _outside(row: Row, level: Difficulty) -> bool:
-    """Whether an object is too small, too occluded or too truncated for a level; what is not told is not held against it."""
-    return row.xyxy[3] - row.xyxy[1] < level.height or row.occluded > level.occluded or row.truncated > level.truncated
+    """Whether an object is too small, too occluded or too truncated for a level."""
+    return row.xyxy[3] - row.xyxy[1] < level.height or row.occluded > level.occluded or row.truncated > level.truncated or row.unknown
 
 
 def _rows(folder: Path, parsed: Parsed, places: Places, what: str) -> list[tuple[int, Row]]:

@@ -156,6 +156,7 @@ class Parsed:
         predicted: Of the predictions, with boxes or without.
         by_id: The predictions use the ids of the ground truth and have no names of their own.
         images: In the order of the file.
+        complete: `predicted` holds every class that the detector knows, not only those that it found.
         truth: Boxes of the ground truth.
         predictions: Boxes of the predictions.
         labelled: Rows of a classifier, None otherwise.
@@ -174,6 +175,7 @@ class Parsed:
     predicted: list[ClassName]
     images: list[ParsedImage]
     by_id: bool = False
+    complete: bool = False
     truth: ParsedBoxes = field(default_factory=ParsedBoxes)
     predictions: ParsedBoxes = field(default_factory=ParsedBoxes)
     labelled: list[Labelled] | None = None

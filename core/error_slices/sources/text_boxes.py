@@ -354,5 +354,5 @@ def read_text_predictions(
     parsed.remarks.count("images without a file of predictions", len(parsed.images) - len(seen))
     truth = {c.id: c.name for c in parsed.classes}
     by_word = any(not c.id.isdigit() for c in classes.list)
-    parsed.by_id = not names and not by_word
+    parsed.by_id, parsed.complete = not names and not by_word, bool(names)
     parsed.predicted = [ClassName(c.id, truth.get(c.id, c.name)) for c in classes.list] if parsed.by_id else classes.list
