@@ -1,0 +1,210 @@
+"""What an export for repair is made of, who may build one, and what it says of each image: score, weight, group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from core.error_slices.detections import DetectionSet, FloatArray, Image, IntArray
+from core.error_slices.hypotheses import Hypothesis
+from core.error_slices.scores import ScoreSource
+from core.error_slices.units import Units
+from core.error_slices.verification.settings import Tested
+from core.errors import InputError
+
+REST = "rest"
+"""Group of the images of no slice."""
+LEAST_GROUP = 20
+"""Images of a group below which its mean loss says little: it joins the rest (Sagawa et al. 2020 train on groups of 56 and more)."""
+HOLDS_UP = ("verified", "elevated")
+
+
+@dataclass(frozen=True, eq=False)
+class RepairSlice:
+    """One accepted slice with the scores of the units that are exported, m of them.
+
+    Attributes:
+        hypothesis: What is claimed.
+        units: Shape (m,): indices into the units.
+        c: Shape (m,): matching score, NaN where it cannot be told.
+        logit: Shape (m,): what is sorted by.
+        loss: Shape (m,): of the type of error, between 0 and 1.
+        gamma: Matching score above which a unit is in the slice.
+        source: How the scores were found.
+        matcher: Name and version of the matcher, or model and version of the prompt.
+        tested: What the tests found on the images that verified it, None if it was not tested.
+        judgement: What people decided: verdict, note, who, at; None if nobody did.
+    """
+
+    hypothesis: Hypothesis
+    units: IntArray
+    c: FloatArray
+    logit: FloatArray
+    loss: FloatArray
+    gamma: float
+    source: ScoreSource
+    matcher: str
+    tested: Tested | None = None
+    judgement: Mapping[str, Any] | None = None
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Shape (m,): whether a unit is in the slice; a unit without a score is not."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.c > self.gamma)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether a person accepted it, or it held up and nobody rejected it."""
+        said = None if self.judgement is None else self.judgement.get("verdict")
+        return said == "accept" or (said != "reject" and self.tested is not None and self.tested.verdict in HOLDS_UP)
+
+    @property
+    def best_first(self) -> IntArray:
+        """Positions of the scored units, highest score first; ties in the order of the units."""
+        scored = np.flatnonzero(~np.isnan(self.c))
+        return scored[np.argsort(-self.logit[scored], kind="stable")]
+
+
+@dataclass(frozen=True, eq=False)
+class RepairInput:
+    """An export for repair.
+
+    Attributes:
+        name: For people.
+        units: Evaluation units of the detections that are exported.
+        images: Indices of the images that are exported.
+        slices: Accepted slices, scored on those images; the first one of an image's equal scores names its group.
+        tested_images: Keys (`key_of`) of every image that any of the slices was tested on.
+        origin: Where it comes from: names and digests of the sets, digest of the report, settings; anything that JSON can say.
+        most_weight: Weight of an image with a matching score of 1 before weights are scaled to a mean of 1.
+    """
+
+    name: str
+    units: Units
+    images: IntArray
+    slices: tuple[RepairSlice, ...]
+    tested_images: frozenset[str]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    most_weight: float = 3.0
+
+    @property
+    def detections(self) -> DetectionSet:
+        """Whose units they are."""
+        return self.units.detections
+
+    @cached_property
+    def image_scores(self) -> FloatArray:
+        """Highest matching score of each image in each slice, shape (images of the set, slices); 0 where nothing was scored."""
+        out = np.zeros((len(self.detections.images), len(self.slices)))
+        for k, s in enumerate(self.slices):
+            known = ~np.isnan(s.c)
+            np.maximum.at(out[:, k], self.units.image[s.units[known]], np.clip(s.c[known], 0, 1))
+        return out
+
+    @cached_property
+    def in_slice(self) -> np.ndarray:
+        """Whether an image has a unit of a slice, shape (images of the set, slices)."""
+        out = np.zeros((len(self.detections.images), len(self.slices)), bool)
+        for k, s in enumerate(self.slices):
+            out[self.units.image[s.units[s.inside]], k] = True
+        return out
+
+
+def key_of(image: Image) -> str:
+    """What tells whether two sets hold the same picture: its bytes, else its name."""
+    return image.sha256 or f"name:{image.file_name or image.id}"
+
+
+def check(content: RepairInput) -> None:
+    """Whether this may be exported.
+
+    Raises:
+        InputError: A slice was not accepted or has nothing to export, or images that verified the slices are among those exported.
+    """
+    reasons = []
+    names = content.detections.images
+    used = [names[i] for i in content.images.tolist() if key_of(names[i]) in content.tested_images]
+    if not len(content.images):
+        reasons.append(
+            "No image is left: every one was used to verify the slices. Set the tests to the verification half, which leaves the discovery "
+            "half for repair, or name a set of training images to score with these hypotheses."
+        )
+    elif used:
+        reasons.append(
+            f"{len(used):,} of {len(content.images):,} images were used to verify the slices, such as {used[0].file_name or used[0].id}. A "
+            "model that trains on them would be measured on what it has learnt, and the slice would seem repaired. Set the tests to the "
+            "verification half and export the discovery half, or export a set of training images."
+        )
+    if not content.slices:
+        reasons.append("No slice is chosen; choose at least one that was accepted.")
+    for s in content.slices:
+        if s.accepted:
+            continue
+        said = None if s.judgement is None else s.judgement.get("verdict")
+        verdict = "not tested" if s.tested is None else s.tested.verdict
+        why = "a person rejected it" if said == "reject" else f"it is {verdict}, and nobody accepted it"
+        reasons.append(f'The slice "{s.hypothesis.id}" cannot be exported: {why}.')
+    ids = [s.hypothesis.id for s in content.slices]
+    if len(set(ids)) < len(ids):
+        reasons.append("A slice is chosen twice.")
+    if not content.most_weight >= 1:
+        reasons.append(f"The highest weight is {content.most_weight}; it must be 1 or more.")
+    if reasons:
+        raise InputError("Nothing was exported. " + "\n".join(reasons))
+
+
+@dataclass(frozen=True, eq=False)
+class ImageTable:
+    """What is said of each exported image, n of them, in the order of `RepairInput.images`.
+
+    Attributes:
+        image: Shape (n,): index into the images of the set.
+        score: Shape (n,): highest matching score over the slices, 0 where nothing was scored.
+        weight: Shape (n,): 1 + (most - 1) × score, scaled to a mean of 1.
+        raw: Shape (n,): the same before it was scaled.
+        group: Shape (n,): index into `groups`; groups are disjoint, an image of several slices belongs to the one of its highest score.
+        groups: Names: the rest, then slices that are large enough.
+        merged: Slices whose groups were too small and joined the rest, with their images.
+        y: Shape (n,): class of a classifier's image; 0 for a detector, whose images have no single class.
+        a: Shape (n,): 1 if the image has a unit of any slice.
+    """
+
+    image: IntArray
+    score: FloatArray
+    weight: FloatArray
+    raw: FloatArray
+    group: IntArray
+    groups: tuple[str, ...]
+    merged: Mapping[str, int]
+    y: IntArray
+    a: IntArray
+
+
+def image_table(content: RepairInput, least_group: int = LEAST_GROUP) -> ImageTable:
+    """Score, weight and group of each exported image."""
+    at = content.images
+    scores, member = content.image_scores[at], content.in_slice[at]
+    score = scores.max(1, initial=0.0)
+    raw = 1 + (content.most_weight - 1) * score
+    best = np.where(member, scores, -1.0)
+    first = np.where(member.any(1), best.argmax(1), -1) if len(content.slices) else np.full(len(at), -1)
+    names, merged = [REST], dict[str, int]()
+    group = np.zeros(len(at), np.int64)
+    for k, s in enumerate(content.slices):
+        of = first == k
+        if 0 < of.sum() < least_group:
+            merged[s.hypothesis.id] = int(of.sum())
+        elif of.any():
+            group[of] = len(names)
+            names.append(s.hypothesis.id)
+    said = content.detections.classified
+    label = np.zeros(len(content.detections.images), np.int64)
+    if said is not None:
+        label[said.image] = said.label
+    y = label[at]
+    return ImageTable(at, score, raw / raw.mean(), raw, group, tuple(names), merged, y, np.asarray(member.any(1), np.int64))
