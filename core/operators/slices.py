@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
@@ -92,6 +92,7 @@ def load_demo(store: Store, who: str = "") -> SavedDetections:
     out = []
     for file, name in DEMO_SETS.items():
         content = read_source("coco", DEMO / "ground_truth.json", DEMO / file, images=DEMO / "images", model=name, name=name)
+        content = replace(content, synthetic=True, licence="CC0-1.0")
         digests = digests_of(content)
         found = store.detections.find(digests.digest)
         out.append(keep_detections(store, content, who=who) if found is None or found.deleted else found)

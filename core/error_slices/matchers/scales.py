@@ -32,8 +32,9 @@ def logistic(x: FloatArray) -> Matched:
 
 def both(a: FloatArray, b: FloatArray) -> Matched:
     """The product of two logistic scores: high where both conditions hold."""
-    log_c = -np.logaddexp(0, -np.clip(a, -EDGE, EDGE)) - np.logaddexp(0, -np.clip(b, -EDGE, EDGE))
-    return Matched(np.exp(log_c), np.clip(log_c - np.log(-np.expm1(log_c)), -EDGE, EDGE))
+    with np.errstate(invalid="ignore"):  # what is not known stays not known
+        log_c = -np.logaddexp(0, -np.clip(a, -EDGE, EDGE)) - np.logaddexp(0, -np.clip(b, -EDGE, EDGE))
+        return Matched(np.exp(log_c), np.clip(log_c - np.log(-np.expm1(log_c)), -EDGE, EDGE))
 
 
 def direct(c: FloatArray) -> Matched:

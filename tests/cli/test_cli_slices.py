@@ -1,0 +1,109 @@
+"""The commands `slices`."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from core.cli import main
+from tests.operators.test_slices import small_ones_missed
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as e:
+            main([str(a) for a in args])
+        out = capsys.readouterr()
+        return int(e.value.code or 0), out.out, out.err
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Ground truth and results of COCO."""
+    made = small_ones_missed()
+
+    def box(b, i):
+        x1, y1, x2, y2 = b.xyxy[i].tolist()
+        return [x1, y1, x2 - x1, y2 - y1]
+
+    truth = {
+        "images": [{"id": i, "file_name": f"{i}.jpg", "width": 1000, "height": 600} for i in range(len(made.images))],
+        "categories": [{"id": 3, "name": "car"}],
+        "annotations": [
+            {"id": i + 1, "image_id": int(made.truth.image[i]), "category_id": 3, "bbox": box(made.truth, i), "iscrowd": 0}
+            for i in range(len(made.truth))
+        ],
+    }
+    said = [
+        {"image_id": int(made.predictions.image[i]), "category_id": 3, "bbox": box(made.predictions, i), "score": 0.9}
+        for i in range(len(made.predictions))
+    ]
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    (tmp_path / "said.json").write_text(json.dumps(said))
+    return tmp_path / "truth.json", tmp_path / "said.json"
+
+
+def rows(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_from_files_to_verdicts(run, files, tmp_path):
+    code, out, err = run("slices", "units", *files, "--name", "Street", "--out", tmp_path / "units.csv", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert (told["name"], told["sides"]["gt"], told["report"]["format"]) == ("Street", 480, "coco")
+    assert told["kinds"]["gt TP"] + told["kinds"]["gt FN"] == 480
+    assert len(rows(tmp_path / "units.csv")) == told["units"]
+    code, out, _ = run("slices", "verify", "street", "--out", tmp_path / "list.csv", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert (told["hypotheses"][0]["id"], told["hypotheses"][0]["tested"]["verdict"]) == ("iv_small", "verified")
+    assert len(rows(tmp_path / "list.csv")) == 52
+    code, out, _ = run("slices", "verify", "street")
+    assert "verified     iv_small: in " in out
+    assert "passes as printed, as would" in out
+
+
+def test_scores_are_written_and_counted(run, files, tmp_path):
+    run("slices", "units", *files, "--name", "Street")
+    code, out, _ = run("slices", "match", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "scores.csv", "--json")
+    assert code == 0
+    (row,) = json.loads(out)["hypotheses"]
+    assert (row["source"], row["units"], row["scored"]) == ("geometric", 480, 480)
+    assert len(rows(tmp_path / "scores.csv")) == 480
+
+
+def test_units_need_not_be_kept(run, files):
+    code, out, _ = run("slices", "units", *files, "--no-keep", "--confidence", "0.95")
+    assert code == 0
+    assert "predictions below the confidence cut" in out
+    code, _, err = run("slices", "verify", "said")
+    assert (code, "there are: none" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--mode", "loud"], "calibrated, paper, spearman"),
+        (["--images", "some"], "all, verification"),
+        (["--hypothesis", "iv_smal"], "There is no hypothesis iv_smal"),
+        (["--window", "3"], "--window"),
+        (["--gamma", "2"], "--gamma"),
+    ],
+)
+def test_what_is_not_allowed_is_named_with_what_is(run, files, args, said):
+    run("slices", "units", *files, "--name", "Street")
+    code, _, err = run("slices", "verify", "Street", *args)
+    assert (code, said in err) == (2, True), err
+
+
+def test_a_model_is_asked_only_where_one_is_connected(run, files, monkeypatch):
+    monkeypatch.delenv("ODDYSSEY_TAGGER_BASE_URL", raising=False)
+    run("slices", "units", *files, "--name", "Street")
+    code, _, err = run("slices", "match", "Street", "--vision")
+    assert (code, "No vision model is connected" in err) == (2, True)
