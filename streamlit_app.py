@@ -57,7 +57,7 @@ def workspace_card() -> None:
 st.set_page_config(page_title="Oddyssey", page_icon=str(BRAND / "favicon.png"), layout="wide")
 st.logo(str(BRAND / "logo.svg"), size="large")
 shell.use_style()
-page = st.navigation(navigation.sections())
+page = st.navigation(navigation.sections(), expanded=True)
 # Said once a run: a page that said something else later left it to chance which of the two the browser heard last.
 st.set_page_config(initial_sidebar_state=navigation.sidebar(page))
 shell.forward()

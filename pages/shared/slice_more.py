@@ -1,0 +1,81 @@
+"""What stands beside the list of slices: chance under the rule as printed, what is missing for a decision, and how it was computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import streamlit as st
+
+from core.error_slices.verification.settings import VERDICTS
+from core.operators.slice_report import SliceReport
+from pages.shared import shell, slice_settings, slice_text
+from pages.shared.markup import Text, count, fill, strong, table
+
+RISES = ((0.4, 150), (0.25, 400))
+"""Rise of the error over a slice, and units in it that see such a rise four times in five (simulated, error 0.2 outside, even scores)."""
+
+
+def notices(report: SliceReport) -> None:
+    """What a reader of the list must know before trusting it."""
+    by, tested = slice_text.counts(report), [r.tested for r in report.tested if r.tested is not None]
+    if not tested:
+        return
+    passed, chance = sum(t.paper_pass for t in tested), slice_text.by_chance(report)
+    if chance is not None:
+        line = (
+            "The rule as printed (windows of {w}, τ {tau}) passes {k} of {n} hypotheses; on the same scores it passes {c} of random losses."
+        )
+        w, tau = report.settings.test.window, report.settings.test.tau
+        shell.note(fill(line, w=count(w, "unit"), tau=f"{tau:g}", k=f"{passed:,}", n=f"{len(tested):,}", c=strong(f"{chance:.0%}")))
+    if report.settings.test.mode == "spearman":
+        shell.note("Binned Spearman asks for ρ ≥ 0.5 at every number of bins; its verdicts are not controlled for many hypotheses.")
+    if by["inconclusive"] and not by["verified"] and not by["elevated"]:
+        needs = " and ".join(f"about {n:,} to see a rise of {rise:.0%}" for rise, n in RISES)
+        most = max(t.inside.n for t in tested)
+        shell.note(
+            f"A slice needs {needs}, four times in five; the largest here has {count(most, 'unit')}. "
+            "More images, or a lower confidence cut for false alarms, bring more."
+        )
+
+
+def how(report: SliceReport) -> None:
+    """Everything behind the list: units, populations, verdicts, what was left out."""
+    with st.expander("How these numbers come about"):
+        u, t = report.units, report.settings.test
+        shell.section("Units", slice_settings.in_words(report.settings))
+        shell.note(slice_text.left_out(u))
+        sides = Counter((str(s), str(k)) for s, k in zip(u.side.tolist(), u.kind.tolist(), strict=True))
+        names = {"gt": "ground truth", "pred": "predictions", "image": "whole images", "seg": "masks"}
+        rows = [[names[s], k, f"{n:,}"] for (s, k), n in sorted(sides.items())]
+        shell.html(table(["Side", "Kind", "Units"], rows, right=(2,)))
+        shell.note(
+            "A hypothesis is tested on one side alone: missed instances among all of the ground truth, false alarms among all predictions. "
+            "A true positive therefore stands on both sides, and no test mixes them."
+        )
+        shell.section("Verdicts")
+        meanings: list[list[Text]] = [[slice_text.verdict_chip(v), slice_text.MEANINGS[v]] for v in VERDICTS]
+        shell.html(table(["Verdict", "Meaning"], meanings))
+        n = count(len(report.tested), "hypothesis", "hypotheses")
+        shell.note(
+            f"P-values come from {t.flips:,} random sign flips of whole images, so boxes of one image are not taken as independent; "
+            f"q-values from Benjamini-Hochberg over the {n} tested. Trend and lift are two looks: for a false discovery rate of {t.fdr:g} "
+            f"over both, ask for q below {t.fdr / 2:g}. Intervals are 95 % Wilson intervals, one at a time, on fewer units where those of "
+            "one image fail together. “q adj.” is the trend after the means of size and class are taken out."
+        )
+        _not_scorable(report)
+
+
+def _not_scorable(report: SliceReport) -> None:
+    rows: list[list[object]] = []
+    for r in report.tested:
+        if r.tested is None:
+            continue
+        flags = dict(r.scores.counts) if r.scores is not None else {}
+        said = ", ".join(f"{n:,} {k.replace('_', ' ')}" for k, n in flags.items() if n)
+        outside = dict(r.population.left_out) if r.population is not None else {}
+        gone = ", ".join(f"{n:,} {k}" for k, n in outside.items() if n)
+        if r.tested.not_scorable or said or gone:
+            rows.append([r.hypothesis.text, f"{r.tested.not_scorable:,}", said or "–", gone or "–"])
+    if rows:
+        shell.section("Left out, hypothesis by hypothesis")
+        shell.html(table(["Hypothesis", "Not scorable", "Of the scores", "Not of its units"], rows, right=(1,)))
