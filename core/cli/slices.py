@@ -15,11 +15,12 @@ import typer
 from core.cli import options as o
 from core.cli.show import say
 from core.error_slices.detections import DetectionSet
+from core.error_slices.planted import PlantedSettings
 from core.error_slices.units import UnitSettings
 from core.error_slices.verification.settings import ErrorRate, Mode, TestSettings
 from core.error_slices.vision.options import MatchOptions
 from core.errors import InputError
-from core.operators import slice_files, slice_match
+from core.operators import slice_bench, slice_files, slice_match, slice_repair
 from core.operators import slices as operators
 from core.operators.detection_sources import look_at_detections
 from core.operators.slice_report import Halves, SliceReport, SliceRow, SliceSettings
@@ -190,6 +191,69 @@ def verify(
         _json(slice_files.report_object(replace(report, rows=tuple(rows))) | {"out": _name(out)})
         return
     _print_report(report, rows)
+
+
+@slices.command("export")
+def export(
+    which: Set,
+    out: Annotated[Path, typer.Option("--out", help="New folder to write into.", show_default=False)],
+    hypothesis: Only = None,
+    target: Annotated[str, typer.Option("--from", help="Set whose images are exported, such as the training data.")] = "",
+    formats: Annotated[str, typer.Option("--formats", help="Formats, separated by commas; all that fit by default.")] = "",
+    halves: HalvesOption = "verification",
+    mode: Annotated[str, typer.Option("--mode", help="calibrated, paper or spearman.")] = TestSettings.mode,
+    gamma: Gamma = TestSettings.gamma,
+    most_weight: Annotated[float, typer.Option("--most-weight", min=1, help="Weight of an image with a score of 1.")] = 3.0,
+    confidence: Confidence = UnitSettings.confidence,
+    iou: Iou = UnitSettings.iou,
+    as_json: o.AsJson = False,
+) -> None:
+    """Writes accepted slices for repair, over images that no test has seen; without --from, those of the half that verified nothing."""
+    test = TestSettings(mode=_one(mode, Mode, "--mode"), gamma=gamma)
+    settings = SliceSettings(UnitSettings(confidence, iou), test, halves=_one(halves, Halves, "--images"))
+    with _workspace() as store:
+        done = slice_repair.export_repair(
+            store,
+            _set_id(store, which),
+            hypothesis or [],
+            out,
+            settings,
+            target_id=_set_id(store, target) if target else "",
+            formats=o.listed(formats) or None,
+            most_weight=most_weight,
+            progress=_progress,
+        )
+    if as_json:
+        _json(done.to_json())
+        return
+    say(f"{done.images:,} images, {done.hard:,} with a unit of a slice; {len(done.files):,} files and {done.pictures:,} pictures in {out}.")
+    for note in done.notes:
+        say(f"note: {note}")
+    for what, n in done.left_out.items():
+        say(f"  left out: {n:,} {what}")
+
+
+@slices.command("bench")
+def bench(
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Draws of the errors.")] = 8,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the draws.")] = 0,
+    base: Annotated[float, typer.Option("--base", min=0, max=0.6, help="Error rate outside the planted slices.")] = 0.1,
+    planted: Annotated[int, typer.Option("--planted", min=0, help="Slices planted in a run.")] = 3,
+    which: Annotated[str, typer.Option("--set", help="Set of detections whose boxes are used; made-up boxes by default.")] = "",
+    as_json: o.AsJson = False,
+) -> None:
+    """Plants slices and says which ways of finding them find what: Precision@k, number of slices, precision and recall."""
+    settings = PlantedSettings(base=base, planted=planted, repeats=repeats, seed=seed)
+    if which:
+        with _workspace() as store:
+            report = slice_bench.bench_slices(store, _set_id(store, which), settings)
+    else:
+        report = slice_bench.bench_slices(settings=settings)
+    if as_json:
+        _json(report.to_json())
+        return
+    for line in slice_bench.bench_table(report):
+        say(line)
 
 
 @contextmanager

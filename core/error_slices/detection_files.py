@@ -32,6 +32,7 @@ MANIFEST, IMAGES, TRUTH, PREDICTIONS, CLASSIFIED = (
 PICTURES = "images"
 """Folder of pictures that were copied into a set."""
 VERSION = 1
+_FACTS = ("name", "model", "task", "dataset", "licence", "synthetic", "paired", "classes", "report")
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if manifest["version"] != VERSION:
             raise InputError(f'"{path}" is of version {manifest["version"]}; this program reads version {VERSION}.')
-        if not {IMAGES, TRUTH, PREDICTIONS} <= set(manifest["files"]):
+        if not {IMAGES, TRUTH, PREDICTIONS} <= set(manifest["files"]) or not set(_FACTS) <= set(manifest):
             raise KeyError("files")
     except OSError as e:
         raise InputError(f'"{path}" cannot be read: {e.strerror or e}.') from e

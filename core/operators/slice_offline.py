@@ -46,7 +46,7 @@ def offline_scores(
         seen, rows = visible(units, side), units.on(side)
         features = None
         if any(MATCHERS[offline.name].looks == "pixels" for _, offline in asked):
-            features = _features(folder, seen, tell)
+            features = features_of(folder, seen, tell)
             problems |= dict.fromkeys(features.problems)
         found = score_offline(seen, [h for h, _ in asked], features=features)
         for h, offline in asked:
@@ -69,7 +69,7 @@ def offline_scores(
     return out, tuple(problems)
 
 
-def _features(folder: Path, seen: Visible, tell: Callable[[str, float], None]) -> PixelFeatures:
+def features_of(folder: Path, seen: Visible, tell: Callable[[str, float], None]) -> PixelFeatures:
     """Measurements of the pixels of all boxes of a side, those of the file and new ones, which join it."""
     path = folder / PIXELS
     known = _known(path, path.stat().st_mtime_ns) if path.is_file() else None

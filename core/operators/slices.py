@@ -168,7 +168,7 @@ def slice_report(store: Store, set_id: str, settings: SliceSettings | None = Non
     units = make_units(content, settings.units)
     hypotheses = hypotheses_of(store, set_id)
     populations = {h.id: population_of(units, h, settings) for h in hypotheses}
-    stored = {h.id: s for h in hypotheses if (s := stored_scores(saved.folder, h)) is not None}
+    stored = _stored(saved, hypotheses)
     scores, problems = _scores(saved, units, hypotheses, populations, stored, tell)
     tell("Testing", 0.9)
     samples = [_sample(units, populations[h.id], scores[h.id]) for h in hypotheses if h.id in scores]
@@ -248,6 +248,16 @@ def judge(store: Store, set_id: str, judgements: Sequence[NewJudgement]) -> tupl
 def judgements(store: Store, set_id: str, hypothesis_id: str | None = None) -> tuple[Judgement, ...]:
     """What each person last said of each slice and each unit; a `unit_id` of "" means the slice as a whole."""
     return store.slice_judgements.current(set_id, hypothesis_id)
+
+
+def scores_of(saved: SavedDetections, units: Units, hypothesis: Hypothesis, population: Population) -> Scores | None:
+    """Scores of one hypothesis over any units of a set, None where only a model could tell and none was asked."""
+    found, _ = _scores(saved, units, [hypothesis], {hypothesis.id: population}, _stored(saved, [hypothesis]), lambda _what, _share: None)
+    return found.get(hypothesis.id)
+
+
+def _stored(saved: SavedDetections, hypotheses: Iterable[Hypothesis]) -> dict[str, StoredScores]:
+    return {h.id: s for h in hypotheses if (s := stored_scores(saved.folder, h)) is not None}
 
 
 def _scores(

@@ -1,0 +1,122 @@
+"""Exports for repair: accepted slices of one set of detections, over images that none of them was tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from core.error_slices.matching import make_units
+from core.error_slices.repair.content import RepairInput, RepairSlice, key_of
+from core.error_slices.repair.export import Exported, Progress
+from core.error_slices.repair.export import export_repair as write_repair
+from core.error_slices.units import Units
+from core.errors import InputError
+from core.operators.slice_files import settings_object
+from core.operators.slice_report import SliceReport, SliceRow, SliceSettings
+from core.operators.slices import open_detections, population_of, scores_of, slice_report
+from core.storage import SavedDetections, Store
+
+
+def export_repair(
+    store: Store,
+    set_id: str,
+    hypothesis_ids: Sequence[str],
+    folder: Path,
+    settings: SliceSettings | None = None,
+    *,
+    target_id: str = "",
+    formats: Collection[str] | None = None,
+    most_weight: float = 3.0,
+    progress: Progress | None = None,
+) -> Exported:
+    """Write what people who repair the model need of accepted slices.
+
+    Args:
+        store: The workspace.
+        set_id: Detections in which the slices were verified.
+        hypothesis_ids: The slices; all accepted ones, and all that held up and nobody rejected, where none is named.
+        folder: Where; must not exist, or be empty.
+        settings: Those under which they were verified.
+        target_id: Detections whose images are exported, such as those of the training data; by default those images of `set_id` that no
+            test has seen, of which there are some only if the tests were on the verification half.
+        formats: Names of `core.error_slices.repair.export.FORMATS`; all that fit by default.
+        most_weight: Weight of an image with a score of 1 against one with a score of 0.
+        progress: Told what is done.
+
+    Raises:
+        InputError: A slice is not known or was not accepted, images that verified one would be exported, or the folder cannot be used.
+    """
+    settings = settings or SliceSettings()
+    report = slice_report(store, set_id, settings)
+    rows = _chosen(report, hypothesis_ids)
+    target = store.detections.get(target_id or set_id)
+    units = report.units if target.id == set_id else make_units(open_detections(store, target.id), settings.units)
+    seen = _tested_images(report, rows)
+    images = np.array([i for i, x in enumerate(units.detections.images) if target.id != set_id or key_of(x) not in seen], np.int64)
+    content = RepairInput(
+        name=f"Repair of {target.name}",
+        units=units,
+        images=images,
+        slices=tuple(_slice(target, units, r, settings, set(images.tolist())) for r in rows),
+        tested_images=seen,
+        origin={
+            "verified_on": {"id": report.saved.id, "name": report.saved.name, "digest": report.saved.digest},
+            "exported_from": {"id": target.id, "name": target.name, "digest": target.digest},
+            "report": report.digest,
+            "settings": settings_object(settings),
+        },
+        most_weight=most_weight,
+    )
+    return write_repair(content, folder, formats, progress=progress)
+
+
+def _chosen(report: SliceReport, ids: Sequence[str]) -> list[SliceRow]:
+    """The rows of the named hypotheses, or of all that may be exported."""
+    unknown = [i for i in ids if report.row(i) is None]
+    if unknown:
+        raise InputError(f"There is no hypothesis {', '.join(unknown)} for these detections.")
+    rows = [r for r in report.rows if not ids or r.hypothesis.id in ids]
+    scored = [r for r in rows if r.scores is not None]
+    if ids and len(scored) < len(rows):
+        without = "; ".join(f"{r.hypothesis.id}: {r.untested}" for r in rows if r.scores is None)
+        raise InputError(f"Slices without scores cannot be exported. {without}")
+    return scored if ids else [r for r in scored if _may(r)]
+
+
+def _may(row: SliceRow) -> bool:
+    said = None if row.judgement is None else row.judgement.verdict
+    return said == "accept" or (said != "reject" and row.tested is not None and row.tested.verdict in ("verified", "elevated"))
+
+
+def _tested_images(report: SliceReport, rows: Sequence[SliceRow]) -> frozenset[str]:
+    """Keys of the images that any of the slices was tested on."""
+    images = report.units.detections.images
+    at = {i for r in rows if r.tested is not None and r.population is not None for i in r.population.image.tolist()}
+    return frozenset(key_of(images[i]) for i in at)
+
+
+def _slice(target: SavedDetections, units: Units, row: SliceRow, settings: SliceSettings, images: set[int]) -> RepairSlice:
+    """A slice with its scores on the images that are exported."""
+    h = row.hypothesis
+    everywhere = population_of(units, replace(h, half_only=False), replace(settings, halves="all"))
+    keep = np.array([i in images for i in everywhere.image.tolist()], bool)
+    here = replace(
+        everywhere, units=everywhere.units[keep], loss=everywhere.loss[keep], image=everywhere.image[keep], weight=everywhere.weight[keep]
+    )
+    scores = scores_of(target, units, h, here)
+    said = row.judgement
+    return RepairSlice(
+        hypothesis=h,
+        units=here.units,
+        c=np.full(len(here.units), np.nan) if scores is None else scores.c,
+        logit=np.full(len(here.units), np.nan) if scores is None else scores.logit,
+        loss=here.loss,
+        gamma=settings.test.gamma,
+        source="geometric" if scores is None else scores.source,
+        matcher="" if scores is None else scores.matcher,
+        tested=row.tested,
+        judgement=None if said is None else {"verdict": said.verdict, "note": said.note, "who": said.who, "at": said.at.isoformat()},
+    )
