@@ -13,6 +13,7 @@ from core.errors import InputError
 from core.scoring.intervals import Z95
 
 RESAMPLES = 400
+ROUNDING = 1e-12
 MOST_NAMED = 5
 OTHER_CLASSES = "predictions of classes without ground truth"
 UNSCORED = "predictions without a confidence"
@@ -218,7 +219,7 @@ def _estimate(drawn: FloatArray, least: float, n: int, images: int) -> Estimate:
     if len(others) < max(2.0, 0.9 * (len(drawn) - 1)):
         return Estimate(value, None, None, n, images)
     half = Z95 * float(others.std(ddof=1))
-    if not half and least == 0:
+    if half < ROUNDING and least == 0:
         return Estimate(value, None, None, n, images)
     return Estimate(value, max(least, value - half), min(1.0, value + half), n, images)
 
