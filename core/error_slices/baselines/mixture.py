@@ -20,6 +20,7 @@ class MixtureSettings:
         weight: How much the error counts against the embedding.
         rounds: Rounds of expectation and maximisation at most.
         least_lift: A cluster is kept if its mean loss exceeds that of all units by more.
+        least_units: And if it holds so many units.
         seed: Of the first assignment.
     """
 
@@ -28,6 +29,7 @@ class MixtureSettings:
     weight: float = 10.0
     rounds: int = 100
     least_lift: float = 0.1
+    least_units: int = 15
     seed: int = 0
 
 
@@ -50,7 +52,7 @@ def mixture_slices(embedding: FloatArray, loss: FloatArray, settings: MixtureSet
     for k in np.unique(cluster).tolist():
         units = np.flatnonzero(cluster == k)
         error = float(loss[units].mean())
-        if error - overall > s.least_lift:
+        if error - overall > s.least_lift and len(units) >= s.least_units:
             out.append(FoundSlice(f"cluster {k + 1}", units[np.argsort(-belongs[units, k], kind="stable")], error, error - overall))
     return tuple(sorted(out, key=lambda f: (-(f.lift or 0), f.name)))
 

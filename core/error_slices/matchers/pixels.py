@@ -56,15 +56,16 @@ def pixel_features(
     without_file = sum(image.path is None for image, _ in jobs)
     problems = [f"{without_file} images have no picture; the boxes in them cannot be measured."] if without_file else []
     jobs = [job for job in jobs if job[0].path is not None]
-    done = 0
+    done, broken = 0, {}
     for part, result in _in_turn(jobs, visible.xyxy, cancel):
         if isinstance(result, InputError):
-            problems.append(str(result))
+            broken[int(part[0])] = str(result)
         else:
             values[part] = result
         done += 1
         if progress is not None:
             progress(done, len(jobs))
+    problems += [broken[i] for i in sorted(broken)]
     if done < len(jobs):
         problems.append(f"Stopped after {done} of {len(jobs)} images.")
     return PixelFeatures(keys, values, tuple(problems), int((at >= 0).sum()))
