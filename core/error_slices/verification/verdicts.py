@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,11 +13,11 @@ from core.error_slices.verification.adjust import lift_adjusted, trend_adjusted
 from core.error_slices.verification.benjamini_hochberg import benjamini_hochberg
 from core.error_slices.verification.looks import TrendLook, lift_look, trend_look, weighted_slope
 from core.error_slices.verification.paper import NULL_RUNS, null_pass, paper_windows
-from core.error_slices.verification.power import ENOUGH, RISE, power
+from core.error_slices.verification.power import ENOUGH, RISE, power, thinned
 from core.error_slices.verification.rates import Sums, dense
 from core.error_slices.verification.region import region_of, windows
 from core.error_slices.verification.settings import ErrorRate, Sample, Tested, TestSettings, Verdict
-from core.error_slices.verification.sign_flip import Look, nulls, p_values
+from core.error_slices.verification.sign_flip import Look, nulls, p_value, p_values
 from core.error_slices.verification.spearman import SCALES, binned_spearman, spearman_passes
 from core.errors import InputError, Problem
 
@@ -36,19 +36,24 @@ class Prepared:
         tested: What is known so far.
         trend: The trend, None where it cannot be tested.
         lift: The lift likewise.
-        trend_within: The trend within strata likewise.
-        lift_within: The lift within strata likewise.
+        within: Trend and lift within strata, likewise.
         why: Reasons why nothing can be decided.
         trendless: Why there is no trend to test although there are enough units, "" otherwise.
+        thinned: By how much the statistics shrink where a rise that matters asks for more varied losses.
     """
 
     tested: Tested
     trend: TrendLook | None
     lift: Look | None
-    trend_within: Look | None
-    lift_within: Look | None
+    within: tuple[Look | None, Look | None]
     why: tuple[str, ...]
     trendless: str
+    thinned: float = 1.0
+
+    @property
+    def decisive(self) -> tuple[Look | None, Look | None]:
+        """Trend and lift, on which the verdict rests."""
+        return (None if self.trend is None else self.trend.look), self.lift
 
 
 def verify(samples: Sequence[Sample], settings: TestSettings, progress: Progress | None = None) -> tuple[Tested, ...]:
@@ -71,35 +76,33 @@ def verify(samples: Sequence[Sample], settings: TestSettings, progress: Progress
         prepared.append(prepare(sample, settings))
         if progress is not None:
             progress(done + 1, len(samples) + 1)
-    looks: list[Look] = []
-    places: list[tuple[int | None, ...]] = []
-    for item in prepared:
-        row: list[int | None] = []
-        for look in (item.trend.look if item.trend else None, item.lift, item.trend_within, item.lift_within):
-            row.append(None if look is None else len(looks))
-            looks.extend([] if look is None else [look])
-        places.append(tuple(row))
-    null = nulls(looks, settings.flips, settings.seed)
-
-    tests = max((sum(row[k] is not None for row in places) for k in range(4)), default=0)
+    looks = [look for item in prepared for look in (*item.decisive, *item.within) if look is not None]
+    null = dict(zip(map(id, looks), nulls(looks, settings.flips, settings.seed), strict=True))
+    decisive = [look for item in prepared for look in item.decisive if look is not None]
+    tests = max(sum(item.trend is not None for item in prepared), sum(item.lift is not None for item in prepared))
     most = min(MOST_FLIPS, math.ceil(tests / settings.fdr))
-    p_all = p_values(looks, null, settings.flips, most, settings.seed)
+    counted = p_values(decisive, [null[id(look)] for look in decisive], settings.flips, most, settings.seed)
+    both = dict(zip(map(id, decisive), counted, strict=True))
 
-    def p(place: int | None, falling: bool = False) -> float | None:
-        return None if place is None else p_all[place][int(falling)]
+    def p(look: Look | None, falling: bool = False) -> float | None:
+        if look is None:
+            return None
+        return both[id(look)][int(falling)] if id(look) in both else p_value(look, null[id(look)], settings.flips)
 
-    found = [
-        replace(
-            item.tested,
-            z=None if trend is None else float(looks[trend].observed.max()),
-            p_trend=p(trend),
-            p_lift=p(lift),
-            p_reversed=p(trend, falling=True),
-            p_adjusted=p(trend_within),
-            p_lift_adjusted=p(lift_within),
+    found = []
+    for item in prepared:
+        (trend, lift), (trend_within, lift_within) = item.decisive, item.within
+        found.append(
+            replace(
+                item.tested,
+                z=None if trend is None else float(trend.observed.max()),
+                p_trend=p(trend),
+                p_lift=p(lift),
+                p_reversed=p(trend, falling=True),
+                p_adjusted=p(trend_within),
+                p_lift_adjusted=p(lift_within),
+            )
         )
-        for item, (trend, lift, trend_within, lift_within) in zip(prepared, places, strict=True)
-    ]
     q_trend, q_lift, q_reversed, q_adjusted = (
         benjamini_hochberg([getattr(t, name) for t in found]) for name in ("p_trend", "p_lift", "p_reversed", "p_adjusted")
     )
@@ -107,12 +110,20 @@ def verify(samples: Sequence[Sample], settings: TestSettings, progress: Progress
     out = []
     for i, (item, tested) in enumerate(zip(prepared, found, strict=True)):
         tested = replace(tested, q_trend=q_trend[i], q_lift=q_lift[i], q_reversed=q_reversed[i], q_adjusted=q_adjusted[i])
-        trend = places[i][0]
-        seen = None if trend is None or item.trend is None else power(null[trend], item.trend.per_slope, settings.gamma, level)
-        out.append(decide(item, tested, seen, level, settings))
+        out.append(decide(item, tested, _seen(item, null, level, settings), level, settings))
     if progress is not None:
         progress(len(samples) + 1, len(samples) + 1)
     return tuple(out)
+
+
+def _seen(item: Prepared, null: Mapping[int, FloatArray], level: float, settings: TestSettings) -> float | None:
+    """Chance that a rise that matters would have been seen; none where so few images have too few patterns of signs."""
+    if item.trend is None:
+        return None
+    flipped = null[id(item.trend.look)]
+    if item.trend.look.exact(settings.flips) and level < 1 / len(flipped):
+        return 0.0
+    return power(flipped, item.trend.per_slope * item.thinned, settings.gamma, level)
 
 
 def seen_from(p: Sequence[float | None], q: Sequence[float | None], fdr: float) -> float:
@@ -196,7 +207,7 @@ def prepare(sample: Sample, settings: TestSettings) -> Prepared:
     )
     few = _too_few(rates[0], settings)
     if few:
-        return Prepared(tested, None, None, None, None, few, "")
+        return Prepared(tested, None, None, (None, None), few, "")
     here, there = dense(region.image)
     trend = trend_within = None
     spread = float(region.c.std())
@@ -213,7 +224,8 @@ def prepare(sample: Sample, settings: TestSettings) -> Prepared:
         if not trendless:
             trend_within = trend_adjusted(region, spans, ranked[region.rows], here, there)
         lift_within = lift_adjusted(inside, loss, stratum, number, images)
-    return Prepared(tested, trend, lift, trend_within, lift_within, _one_sided(region.loss, errors, settings), trendless)
+    why = _one_sided(region.loss, errors, settings)
+    return Prepared(tested, trend, lift, (trend_within, lift_within), why, trendless, thinned(region.c, region.loss, settings.gamma))
 
 
 def _too_few(inside: ErrorRate, settings: TestSettings) -> tuple[str, ...]:
