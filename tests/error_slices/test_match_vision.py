@@ -123,12 +123,12 @@ def test_keys_hold_the_content_and_neither_the_unit_nor_its_error(units, tmp_pat
     from dataclasses import replace
 
     gt = units.on("gt")
-    a = question_of(units, int(gt[0]), DARK)
+    a = question_of(units, int(gt[0]), DARK.text)
     renamed = replace(units, ids=tuple(f"x{i}" for i in units.ids), kind=np.full(len(units), "TP"))
-    assert question_of(renamed, int(gt[0]), DARK) == a
-    assert question_of(units, int(gt[1]), DARK) != a
-    assert question_of(units, int(gt[0]), replace(DARK, text="The object is in  deep\nshadow.")) == a
-    assert question_of(units, int(gt[0]), replace(DARK, text="The object is red.")) != a
+    assert question_of(renamed, int(gt[0]), DARK.text) == a
+    assert question_of(units, int(gt[1]), DARK.text) != a
+    assert question_of(units, int(gt[0]), "The object is in  deep\nshadow.") == a
+    assert question_of(units, int(gt[0]), "The object is red.") != a
     assert set(vars(a)) == {"statement", "side", "class_name", "box", "image"}
 
 

@@ -1,1 +1,1 @@
-"""Hypotheses proposed by models: from what they know of a task, and from captions of the data (GH-ESD, section 3.2)."""
+"""Hypotheses that models write, from what they know of a task or from captions of the data, and those that fixed sentences give."""

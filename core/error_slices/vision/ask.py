@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.digest import sha256_json
-from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.scores import ScoreSource
 from core.error_slices.units import Side, Units
 from core.error_slices.vision.crops import CropSettings, UnitPictures, image_digest, rounded
@@ -108,8 +107,8 @@ class Question:
     image: str
 
 
-def question_of(units: Units, unit: int, hypothesis: Hypothesis) -> Question:
-    """The question of a hypothesis about a unit.
+def question_of(units: Units, unit: int, statement: str) -> Question:
+    """The question whether a statement holds for a unit.
 
     Raises:
         InputError: The image of the unit cannot be read.
@@ -118,7 +117,7 @@ def question_of(units: Units, unit: int, hypothesis: Hypothesis) -> Question:
     whole = side == "image"
     sha = image_digest(units.detections.images[int(units.image[unit])])
     name = "" if whole or units.cls[unit] < 0 else units.detections.classes[int(units.cls[unit])].name
-    return Question(" ".join(hypothesis.text.split()), side, name, None if whole else rounded(units.xyxy[unit]), sha)
+    return Question(" ".join(statement.split()), side, name, None if whole else rounded(units.xyxy[unit]), sha)
 
 
 class Keys:

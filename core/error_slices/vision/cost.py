@@ -120,7 +120,7 @@ def work_of(
             continue
         chosen[h.id] = found = choose_units(units, population, options, digests)
         rows += [(int(units.image[u]), int(u), n) for u in found.units]
-    asked = [(hypotheses[n], u, question_of(units, u, hypotheses[n])) for _, u, n in sorted(rows)]
+    asked = [(hypotheses[n], u, question_of(units, u, hypotheses[n].text)) for _, u, n in sorted(rows)]
     return Work(spec, chosen, tuple(asked)), digests
 
 
