@@ -14,6 +14,8 @@ import typer
 
 from core.cli import options as o
 from core.cli.show import say
+from core.error_slices.attach import with_detections
+from core.error_slices.detect import detect_folder
 from core.error_slices.detections import DetectionSet
 from core.error_slices.planted import PlantedSettings
 from core.error_slices.units import UnitSettings
@@ -46,6 +48,7 @@ def units(
     images: Annotated[Path | None, typer.Option("--images", help="Folder of the images.", show_default=False)] = None,
     class_map: Annotated[list[str] | None, typer.Option("--class", help="prediction class=ground-truth class; empty for none.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", help="Option of the reader as key=value.")] = None,
+    weights: Annotated[str, typer.Option("--weights", help="Weights of ultralytics that make the predictions now.")] = "",
     model: Annotated[str, typer.Option("--model", help="Name of the model.")] = "",
     name: Annotated[str, typer.Option("--name", help="Name of the set; that of the file by default.")] = "",
     confidence: Confidence = UnitSettings.confidence,
@@ -55,16 +58,20 @@ def units(
     as_json: o.AsJson = False,
 ) -> None:
     """Reads detections, compares them with the ground truth, and keeps them."""
+    if weights and predictions is not None:
+        raise InputError("Name a file of predictions or weights that make them, not both.")
     content = look_at_detections(
         truth,
         predictions,
         format=format_ or None,
         images=images,
-        class_map=o.pairs(class_map, "--class") or None,
+        class_map=None if weights else o.pairs(class_map, "--class") or None,
         model=model,
         name=name,
         **dict[str, Any](o.pairs(option, "--option")),
     ).content
+    if weights:
+        content = _detected(content, weights, images, o.pairs(class_map, "--class"), name)
     made = operators.units_of(content, UnitSettings(confidence=confidence, iou=iou))
     if out is not None:
         out.write_text(slice_files.units_csv(made), encoding="utf-8")
@@ -83,6 +90,15 @@ def units(
         say(f"  {what}: {n:,}")
     if saved is not None:
         say(f'Kept as "{saved.name}" ({saved.id}).')
+
+
+def _detected(truth: DetectionSet, weights: str, images: Path | None, class_map: dict[str, str], name: str) -> DetectionSet:
+    """The ground truth with what a detector finds on its images now."""
+    if images is None:
+        raise InputError("--weights needs --images, the folder of the images that the detector looks at.")
+    home = Settings.from_environment().home
+    found = detect_folder(weights, images, folder=home / "weights", progress=lambda done, of: _progress("Detecting", done / max(of, 1)))
+    return with_detections(truth, found, class_map or None, name=name)
 
 
 @slices.command("match")
@@ -302,7 +318,7 @@ def _print_source(content: DetectionSet) -> None:
     for what, n in r.counts.items():
         say(f"  {what}: {n:,}")
     for name, n in r.unmapped.items():
-        say(f'  class "{name}" is not in the ground truth: {n:,} boxes; name one with --class "{name}=..."')
+        say(f'  class "{name}" has no class on the other side: {n:,} boxes; --class "prediction class=ground-truth class" names one')
     for p in r.problems[:20]:
         say(f"  note: {p}")
     if len(r.problems) > 20:

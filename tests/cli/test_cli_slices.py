@@ -107,3 +107,37 @@ def test_a_model_is_asked_only_where_one_is_connected(run, files, monkeypatch):
     run("slices", "units", *files, "--name", "Street")
     code, _, err = run("slices", "match", "Street", "--vision")
     assert (code, "No vision model is connected" in err) == (2, True)
+
+
+def test_an_export_takes_the_half_that_verified_nothing_and_no_other(run, files, tmp_path):
+    run("slices", "units", *files, "--name", "Street")
+    code, out, err = run("slices", "export", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "repair", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    weights = rows(tmp_path / "repair" / "sample_weights.csv")
+    assert 0 < len(weights) == told["images"] < 60
+    assert abs(sum(float(r["weight"]) for r in weights) / len(weights) - 1) < 1e-3
+    code, _, err = run("slices", "export", "Street", "--hypothesis", "iv_small", "--images", "all", "--out", tmp_path / "no")
+    assert (code, "every one was used to verify the slices" in err) == (2, True)
+    assert not (tmp_path / "no").exists()
+    code, _, err = run("slices", "export", "Street", "--hypothesis", "ci_edge", "--out", tmp_path / "no")
+    assert (code, "ci_edge" in err) == (2, True)
+
+
+def test_the_bench_tells_every_way_of_finding_slices(run):
+    code, out, err = run("slices", "bench", "--repeats", "1", "--json")
+    assert (code, err) == (0, "")
+    told = {r["method"]: r for r in json.loads(out)["rows"]}
+    assert told["verdict"]["precision"] > 0.7
+    assert told["tags"]["slices"] > told["verdict"]["slices"]
+    code, out, _ = run("slices", "bench", "--repeats", "1")
+    assert code == 0
+    assert "The errors are made up." in out
+
+
+def test_predictions_come_from_a_file_or_from_weights(run, files, tmp_path):
+    assert "not both" in run("slices", "units", *files, "--weights", "yolo.pt")[2]
+    assert "needs --images" in run("slices", "units", files[0], "--weights", "yolo.pt")[2]
+    code, _, err = run("slices", "units", files[0], "--weights", tmp_path / "no.pt", "--images", tmp_path)
+    assert code == 2
+    assert "no" in err
