@@ -91,7 +91,7 @@ def _rows(
             "id": ids[r],
             "image_id": image_id[boxes.image[r]],
             "category_id": class_id[boxes.cls[r]],
-            "bbox": [x1, y1, x2 - x1, y2 - y1],
+            "bbox": [x1, y1, round(x2 - x1, 6), round(y2 - y1, 6)],
             "area": float(boxes.area[r]),
             "iscrowd": int(boxes.ignore[r]),
         }

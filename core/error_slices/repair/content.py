@@ -172,6 +172,8 @@ class ImageTable:
         merged: Slices whose groups were too small and joined the rest, with their images.
         y: Shape (n,): class of a classifier's image; 0 for a detector, whose images have no single class.
         a: Shape (n,): 1 if the image has a unit of any slice.
+        members: Shape (n,): units of the image that are in any slice.
+        errors: Shape (n,): those of them that fail (loss above 0.5).
     """
 
     image: IntArray
@@ -183,6 +185,14 @@ class ImageTable:
     merged: Mapping[str, int]
     y: IntArray
     a: IntArray
+    members: IntArray
+    errors: IntArray
+
+    @property
+    def hard(self) -> IntArray:
+        """Positions of the images with a unit of a slice: highest score first, then most failing units, then in order."""
+        order = np.lexsort((-self.errors, -self.score))
+        return np.asarray(order[self.a[order] == 1])
 
 
 def image_table(content: RepairInput, least_group: int = LEAST_GROUP) -> ImageTable:
@@ -207,4 +217,9 @@ def image_table(content: RepairInput, least_group: int = LEAST_GROUP) -> ImageTa
     if said is not None:
         label[said.image] = said.label
     y = label[at]
-    return ImageTable(at, score, raw / raw.mean(), raw, group, tuple(names), merged, y, np.asarray(member.any(1), np.int64))
+    held: dict[int, float] = {int(i): v for s in content.slices for i, v in zip(s.units[s.inside], s.loss[s.inside], strict=True)}
+    where = content.units.image[np.fromiter(held, np.int64, len(held))]
+    failing = np.fromiter(held.values(), np.float64, len(held)) > 0.5
+    members, errors = (np.bincount(w, minlength=len(content.detections.images))[at] for w in (where, where[failing]))
+    a = np.asarray(member.any(1), np.int64)
+    return ImageTable(at, score, raw / raw.mean(), raw, group, tuple(names), merged, y, a, members, errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -91,10 +92,10 @@ def units_csv(content: RepairInput) -> str:
 def sample_weights_csv(content: RepairInput, t: ImageTable) -> str:
     """One row an image with its weight: images of high matching scores count more (GH-ESD, section 5.4)."""
     rows = [
-        [x.file_name, x.split, round(w, 6), t.groups[g], round(s, 6)]
-        for x, w, g, s in zip(_images(content, t), t.weight.tolist(), t.group.tolist(), t.score.tolist(), strict=True)
+        [x.file_name, x.split, round(float(t.weight[n]), 6), t.groups[t.group[n]], round(float(t.score[n]), 6), t.members[n], t.errors[n]]
+        for n, x in enumerate(_images(content, t))
     ]
-    return _csv("file_name split weight group max_score".split(), rows)
+    return _csv("file_name split weight group max_score units_in_slices errors_in_slices".split(), rows)
 
 
 def group_dro_csv(content: RepairInput, t: ImageTable) -> str:
@@ -120,7 +121,8 @@ def ladder_csvs(content: RepairInput, t: ImageTable) -> dict[str, str]:
             [n, x.file_name, SPLITS.get(x.split.casefold(), 0), y, int(a)]
             for n, (x, y, a) in enumerate(zip(_images(content, t), t.y.tolist(), member.tolist(), strict=True), 1)
         ]
-        out[f"{s.hypothesis.id}.csv"] = _csv("id filename split y a".split(), rows)
+        name = re.sub(r"[^\w.-]", "_", s.hypothesis.id)[:80]
+        out[f"{name}.csv" if f"{name}.csv" not in out else f"{name}-{k + 1}.csv"] = _csv("id filename split y a".split(), rows)
     return out
 
 

@@ -72,10 +72,9 @@ def lists(content: RepairInput, t: ImageTable, names: Sequence[str]) -> dict[str
     sampler. Paths begin at the folder of the list.
     """
     path = [f"./images/{names[i]}" for i in t.image.tolist()]
-    hard = [k for k in np.argsort(-t.score, kind="stable").tolist() if t.a[k]]
     often = [p for p, w in zip(path, t.raw.tolist(), strict=True) for _ in range(max(1, round(w)))]
     return {name: "".join(f"{p}\n" for p in of) for name, of in (
-        ("train.txt", path), ("hard_samples.txt", [path[k] for k in hard]), ("train_weighted.txt", often)
+        ("train.txt", path), ("hard_samples.txt", [path[k] for k in t.hard.tolist()]), ("train_weighted.txt", often)
     )}  # fmt: skip
 
 
