@@ -232,7 +232,7 @@ def test_too_few_captions_are_not_built_on(store, stub_llm, tmp_path):
 def test_captions_are_read_whatever_their_spelling():
     assert read_caption({"Light": "Dark", "BACKGROUND": ["trees", "a fence"], "mood": "sad"}, ["light", "background"]) == {
         "light": "dark",
-        "background": "trees fence",
+        "background": "tree fence",
     }
     assert read_caption({"caption": {"light": "n/a", "background": None}}, ["light", "background"]) == {}
     assert tidy("The Parked Cars") == "parked car"
