@@ -15,7 +15,7 @@ from core.documents import read_document
 from core.error_slices.hypotheses import Category, Hypothesis, OfflineMatcher, Origin
 from core.error_slices.matchers.registry import check_matcher
 from core.error_slices.units import ErrorType
-from core.error_slices.vocabulary import ClassesDoc, Vocabulary, load_vocabulary, make_vocabulary
+from core.error_slices.vocabulary import ANY, ClassesDoc, Vocabulary, load_vocabulary, make_vocabulary, plain
 from core.errors import InputError, Problem
 from core.settings import ASSETS
 
@@ -54,7 +54,8 @@ class LibraryDoc(_Doc):
         schema_version: Of this schema.
         id: Name of the library.
         version: Of its content.
-        aliases, class_groups, similar_classes: Names of classes on top of those that ship.
+        aliases: Other names of classes, on top of those that ship.
+        class_groups: Groups of classes likewise.
         hypotheses: In the order of screens.
     """
 
@@ -63,7 +64,6 @@ class LibraryDoc(_Doc):
     version: int = Field(default=1, ge=1)
     aliases: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     class_groups: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    similar_classes: tuple[tuple[str, ...], ...] = ()
     hypotheses: tuple[HypothesisDoc, ...] = Field(min_length=1)
 
 
@@ -94,22 +94,32 @@ class Library:
         return sha256_json([self.id, self.version, [h.to_json() for h in self.hypotheses]])
 
 
-def read_library(text: str, *, origin: Origin = "own", taken: Iterable[str] = (), vocabulary: Vocabulary | None = None) -> Library:
+def read_library(
+    text: str,
+    *,
+    origin: Origin = "own",
+    taken: Iterable[str] = (),
+    class_names: Sequence[str] = (),
+    vocabulary: Vocabulary | None = None,
+) -> Library:
     """The hypotheses of a YAML (or JSON) text.
+
+    Groups and other names that the document brings are spelled out in its hypotheses, which then stand for themselves.
 
     Args:
         text: A document as `LibraryDoc`.
         origin: Where they come from.
         taken: Ids that other hypotheses have.
+        class_names: Classes of the data, which the document may name too.
         vocabulary: Names of classes that the document may use without telling them; those that ship by default.
 
     Raises:
-        InputError: It breaks the schema, an id stands twice, a class or group is not known where one must be, or a matcher or its
-            parameters are wrong; all problems are listed.
+        InputError: It breaks the schema, an id stands twice, or a matcher or its parameters are wrong, a class or group that is not
+            known among them; all problems are listed. A hypothesis may be about any class, since other data may have it.
     """
     doc = read_document(text, LibraryDoc, "The hypotheses are not valid YAML", "The hypotheses break their schema.")
-    given = ClassesDoc(aliases=doc.aliases, class_groups=doc.class_groups, similar_classes=doc.similar_classes)
-    names = make_vocabulary(given, vocabulary or load_vocabulary())
+    base = vocabulary or load_vocabulary()
+    names = make_vocabulary(ClassesDoc(aliases=doc.aliases, class_groups=doc.class_groups), base)
     problems, seen, hypotheses = [], set(taken), []
     for n, d in enumerate(doc.hypotheses):
         where = f"hypotheses.{n} ({d.id})"
@@ -118,11 +128,31 @@ def read_library(text: str, *, origin: Origin = "own", taken: Iterable[str] = ()
         seen.add(d.id)
         offline = None if d.offline is None else OfflineMatcher(d.offline.matcher, d.offline.params)
         if offline is not None:
-            problems += check_matcher(f"{where}.offline", offline, d.error, names)
-        hypotheses.append(Hypothesis(d.id, d.text.strip(), d.error, d.category, d.classes, offline, origin, d.note, d.rationale))
+            problems += check_matcher(f"{where}.offline", offline, d.error, names, class_names)
+            offline = OfflineMatcher(offline.name, {k: _spelled_out(v, names, base) for k, v in offline.params.items()})
+        classes = tuple(n for c in d.classes for n in _as_list(_spelled_out(c, names, base)))
+        hypotheses.append(Hypothesis(d.id, d.text.strip(), d.error, d.category, classes, offline, origin, d.note, d.rationale))
     if problems:
         raise InputError("The hypotheses cannot be used as they are.", problems)
     return Library(doc.id, doc.version, tuple(hypotheses), names)
+
+
+def _spelled_out(value: Any, names: Vocabulary, base: Vocabulary) -> Any:
+    """A name, or names, with what only `names` knows of it spelled out; other values as they are."""
+    if isinstance(value, list | tuple):
+        return [n for v in value for n in _as_list(_spelled_out(v, names, base))]
+    if not isinstance(value, str) or plain(value) == ANY:
+        return value
+    group = names.groups.get(plain(value))
+    classes = {names.canonical(value)} if group is None else group
+    others = {other for other, name in names.aliases.items() if name in classes and base.aliases.get(other) != name}
+    if not others and base.groups.get(plain(value)) == group:
+        return value
+    return [*sorted(classes), *sorted(others)]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def load_library(path: Path = DRIVING) -> Library:

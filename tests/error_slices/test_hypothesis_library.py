@@ -6,11 +6,12 @@ from collections import Counter
 
 import pytest
 
-from core.error_slices.hypotheses import Hypothesis
+from core.error_slices.hypotheses import Hypothesis, OfflineMatcher
 from core.error_slices.library import classes_of, load_library, read_library
-from core.error_slices.matchers.registry import MATCHERS, check_matcher, matcher_label
+from core.error_slices.matchers.registry import MATCHERS, check_matcher, matcher_label, score_offline
 from core.error_slices.vocabulary import ClassesDoc, load_vocabulary, make_vocabulary
 from core.errors import InputError
+from tests.error_slices.boxes_by_hand import boxes
 
 COCO = "person bicycle car motorbike aeroplane bus train truck".split()
 KITTI = ("Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc", "DontCare")
@@ -94,6 +95,7 @@ def test_names_may_stand_for_one_class_only_and_groups_may_not_be_empty():
 
 
 OWN = """
+aliases: {car: [voiture]}
 class_groups: {plant: [tree, hedge]}
 hypotheses:
   - id: tree_cover
@@ -101,15 +103,36 @@ hypotheses:
     error: FN
     category: contextual_interference
     offline: {matcher: occluded_by, params: {by: plant}}
-  - {id: odd_colour, text: The car is painted in two colours., error: FN, category: semantic_confusion, classes: [car]}
+  - {id: two_tone, text: The car is painted in two colours., error: FN, category: semantic_confusion, classes: [car, vru]}
+  - {id: within, text: Inside a vehicle., error: FN, category: semantic_confusion, offline: {matcher: inside_of, params: {of: vehicle}}}
 """
 
 
-def test_a_user_s_own_hypotheses_may_bring_their_own_groups():
-    lib = read_library(OWN)
-    assert [(h.id, h.origin, h.offline is None) for h in lib.hypotheses] == [("tree_cover", "own", False), ("odd_colour", "own", True)]
-    assert lib.vocabulary.members(["plant"], ("Tree", "car")) == {0}
-    assert matcher_label(lib.hypotheses[0].offline) == "occluded_by(any_depth=false, by=plant) v1"
+def test_a_user_s_own_names_are_spelled_out_so_that_hypotheses_stand_for_themselves():
+    cover, two_tone, within = read_library(OWN).hypotheses
+    assert (cover.origin, cover.offline.params) == ("own", {"by": ["hedge", "tree"]})
+    assert matcher_label(cover.offline) == "occluded_by(any_depth=false, by=hedge|tree) v1"
+    assert two_tone.classes == ("car", "voiture", "vru") and two_tone.offline is None
+    assert {"voiture", "car", "van"} < set(within.offline.params["of"])
+    # Without the names of the file, as where they were kept.
+    assert classes_of(two_tone, ("Voiture", "bus", "person")) == {0, 2}
+    v = boxes([[100, 100, 200, 200], [150, 150, 250, 250]], [0, 1], classes=("car", "Tree"))
+    assert score_offline(v, [Hypothesis.from_json(cover.to_json())])["tree_cover"].c[0] == pytest.approx(0.5)
+
+
+def test_classes_of_the_data_may_be_named():
+    text = """
+hypotheses:
+  - {id: a, text: Hidden by it., error: FN, category: intrinsic_difficulty, offline: {matcher: occluded_by, params: {by: [crane, bus]}}}
+"""
+    assert read_library(text, class_names=("Crane",)).hypotheses[0].offline.params == {"by": ["crane", "bus"]}
+    with pytest.raises(InputError, match="crane"):
+        read_library(text)
+
+
+def test_a_class_that_the_data_does_not_have_covers_nothing():
+    h = Hypothesis("h", "Hidden by a crane.", "FN", "intrinsic_difficulty", offline=OfflineMatcher("occluded_by", {"by": "crane"}))
+    assert score_offline(boxes([[0, 0, 9, 9], [0, 0, 9, 20]]), [h])["h"].c.tolist() == [0, 0]
 
 
 def test_all_problems_of_a_file_are_told_at_once():
@@ -122,6 +145,7 @@ hypotheses:
   - {id: d, text: The picture is crowded., error: IMAGE, category: contextual_interference, offline: {matcher: crowded}}
   - {id: e, text: The object is thin., error: FN, category: intrinsic_difficulty, offline: {matcher: thin, params: {ratio: -1}}}
   - {id: f, text: Many of a class., error: FN, category: intrinsic_difficulty, offline: {matcher: crowded, params: {same_class: 1}}}
+  - {id: g, text: The object is hidden., error: FN, category: intrinsic_difficulty, offline: {matcher: inside_of, params: {of: []}}}
   - {id: iv_small, text: The object is small., error: FN, category: intrinsic_difficulty}
 """
     with pytest.raises(InputError) as e:
@@ -136,7 +160,8 @@ hypotheses:
         ("hypotheses.4 (d).offline.matcher", "crowded for IMAGE", ""),
         ("hypotheses.5 (e).offline.params.ratio", "-1", ""),
         ("hypotheses.6 (f).offline.params.same_class", "1", ""),
-        ("hypotheses.7 (iv_small)", "iv_small", ""),
+        ("hypotheses.7 (g).offline.params.of", "[]", ""),
+        ("hypotheses.8 (iv_small)", "iv_small", ""),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ def occluded(scene: Scene, params: Params) -> Matched:
 
 def occluded_by(scene: Scene, params: Params) -> Matched:
     """Likewise, by boxes of some classes alone; with `any_depth` by farther ones too."""
-    by = scene.vocabulary.mask([params["by"]], scene.visible.classes)[scene.visible.cls[scene.pairs.j]]
+    by = scene.vocabulary.mask(_names(params["by"]), scene.visible.classes)[scene.visible.cls[scene.pairs.j]]
     return direct(np.sqrt(_covered(scene, by if params["any_depth"] else by & _nearer(scene))))
 
 
@@ -37,7 +37,7 @@ def inside_of(scene: Scene, params: Params) -> Matched:
     """A box of another class, some classes alone if told so, half as large again, holds 80 % of the box or more."""
     p, cls = scene.pairs, scene.visible.cls
     holds = (scene.area[p.j] > 1.5 * scene.area[p.i]) & (cls[p.i] != cls[p.j]) & ~p.twin
-    holds &= scene.vocabulary.mask([params["of"]], scene.visible.classes)[cls[p.j]]
+    holds &= scene.vocabulary.mask(_names(params["of"]), scene.visible.classes)[cls[p.j]]
     return logistic((_largest(scene, np.where(holds, p.share, 0)) - 0.8) / 0.08)
 
 
@@ -64,6 +64,11 @@ def near_similar(scene: Scene, params: Params) -> Matched:
     like = scene.vocabulary.confused(scene.visible.classes)[cls[p.i], cls[p.j]]
     score = (2 * np.exp(-((p.gap / scene.size[p.i]) ** 2)) + np.sqrt(p.share)) / 3
     return direct(_largest(scene, np.where(like, score, 0)))
+
+
+def _names(value: str | Sequence[str]) -> Sequence[str]:
+    """One name or several as several."""
+    return [value] if isinstance(value, str) else value
 
 
 def _nearer(scene: Scene) -> BoolArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,7 +29,7 @@ class Param:
     """A parameter of a matcher.
 
     Attributes:
-        kind: A number above 0, yes or no, or the name of a class or group.
+        kind: A number above 0, yes or no, or the name of a class or group, or several of them.
         default: Its value where none is given; None if one must be.
     """
 
@@ -215,19 +215,23 @@ MATCHERS: Mapping[str, Matcher] = {m.name: m for m in _ALL_MATCHERS}
 
 def matcher_label(offline: OfflineMatcher) -> str:
     """Name, parameters and version as one text, e.g. "occluded_by(any_depth=false, by=person) v1"."""
-    filled = MATCHERS[offline.name].filled(offline.params)
-    inner = ", ".join(f"{k}={v if isinstance(v, str) else canonical_json(v)}" for k, v in sorted(filled.items()))
+    filled = sorted(MATCHERS[offline.name].filled(offline.params).items())
+    shown = {k: v if isinstance(v, str) else "|".join(v) if isinstance(v, list | tuple) else canonical_json(v) for k, v in filled}
+    inner = ", ".join(f"{k}={v}" for k, v in shown.items())
     return f"{offline.name}({inner}) v{VERSION}" if inner else f"{offline.name} v{VERSION}"
 
 
-def check_matcher(where: str, offline: OfflineMatcher, error: ErrorType, vocabulary: Vocabulary) -> tuple[Problem, ...]:
+def check_matcher(
+    where: str, offline: OfflineMatcher, error: ErrorType, vocabulary: Vocabulary | None, class_names: Sequence[str] = ()
+) -> tuple[Problem, ...]:
     """What is wrong with a matcher and its parameters.
 
     Args:
         where: Path in the document.
         offline: Name and parameters.
         error: Type of error, which decides the units.
-        vocabulary: Known classes and groups.
+        vocabulary: Known classes and groups; None to let every name pass, which then may stand for no class of the data.
+        class_names: Classes of the data, which are known too.
     """
     matcher = MATCHERS.get(offline.name)
     if matcher is None:
@@ -250,10 +254,24 @@ def check_matcher(where: str, offline: OfflineMatcher, error: ErrorType, vocabul
             problems.append(Problem(None, place, str(value), "true or false"))
         elif param.kind == "number" and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf")):
             problems.append(Problem(None, place, str(value), "a number above 0"))
-        elif param.kind == "group" and not (isinstance(value, str) and vocabulary.knows(value)):
-            allowed = ", ".join([*vocabulary.groups, "any"]) + ", or a class that is named in them"
-            problems.append(Problem(None, place, str(value), allowed, _nearest(str(value), vocabulary.groups)))
+        elif param.kind == "group":
+            problems += _check_names(place, value, vocabulary, class_names)
     return tuple(problems)
+
+
+def _check_names(place: str, value: Any, vocabulary: Vocabulary | None, class_names: Sequence[str]) -> list[Problem]:
+    """What is wrong with a name of a class or group, or a list of such names."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(n, str) and n for n in names):
+        return [Problem(None, place, str(value), "a class or group, or a list of them")]
+    if vocabulary is None:
+        return []
+    known = [*vocabulary.groups, "any", *class_names]
+    return [
+        Problem(None, place, n, f"{', '.join(known)}, or a class that is named in these groups", _nearest(n, known))
+        for n in names
+        if not vocabulary.knows(n) and vocabulary.canonical(n) not in {vocabulary.canonical(c) for c in class_names}
+    ]
 
 
 def score_offline(
@@ -277,14 +295,15 @@ def score_offline(
         By id of the hypothesis: scores and logits, shape (n,).
 
     Raises:
-        InputError: A matcher is not known or a parameter is wrong; all problems are listed.
+        InputError: A matcher is not known or a parameter is wrong; all problems are listed. A class that the data does not have is no
+            problem: nothing is covered by it.
         ValueError: The measurements are of other boxes.
     """
     if features is not None and len(features) != len(visible):
         raise ValueError(f"measurements of {len(features)} boxes for {len(visible)}")
     names = vocabulary or load_vocabulary()
     asked = [(h, h.offline) for h in hypotheses if h.offline is not None and SIDE_OF[h.error] == visible.side]
-    problems = [p for h, offline in asked for p in check_matcher(h.id, offline, h.error, names)]
+    problems = [p for h, offline in asked for p in check_matcher(h.id, offline, h.error, None)]
     if problems:
         raise InputError("Some hypotheses cannot be matched as they are.", problems)
     scene, done = Scene(visible, names, features), {}
