@@ -134,7 +134,8 @@ def _file(current: SavedDetections, report: SliceReport) -> None:
 
 def _add(current: SavedDetections, text: str, report: SliceReport, name: str) -> None:
     with shell.errors_as_card(changed="Nothing was added."):
-        found = read_library(text, taken=[r.hypothesis.id for r in report.rows])
+        names = [c.name for c in report.units.detections.classes]
+        found = read_library(text, taken=[r.hypothesis.id for r in report.rows], class_names=names)
         slices.add_hypotheses(state.store(), current.id, found.hypotheses, name)
         st.session_state["own.added"] = count(len(found.hypotheses), "hypothesis", "hypotheses")
         st.rerun()

@@ -12,10 +12,8 @@ from core.error_slices.detections import FloatArray
 from core.error_slices.generate.statements import Generated, LeftOut, hypothesis_id
 from core.error_slices.generate.values import ValueRules
 from core.error_slices.hypotheses import Hypothesis, OfflineMatcher
-from core.error_slices.matchers.registry import check_matcher
 from core.error_slices.population import population
 from core.error_slices.units import SIDE_OF, ErrorType, Units
-from core.error_slices.vocabulary import Vocabulary, load_vocabulary
 
 COVERED = 0.1
 """Share of a box that another must cover to count as standing before it."""
@@ -45,7 +43,6 @@ def propose_by_templates(
     classes: Collection[int] | None = None,
     most: int = 10,
     rules: ValueRules | None = None,
-    vocabulary: Vocabulary | None = None,
 ) -> Generated:
     """Pairs of classes of which one often stands before the other, and whose covered boxes fail more often on the discovery half.
 
@@ -55,14 +52,13 @@ def propose_by_templates(
         classes: Indices of the classes that are covered, None for all.
         most: Hypotheses at most.
         rules: How often a pair must be seen, and how much more often it must fail.
-        vocabulary: Names of classes.
 
     Returns:
         Hypotheses of origin "data" with a matcher that needs no model, to be tested on the verification half alone.
     """
     if error not in ("FN", "FP"):
         raise ValueError(f"templates know FN and FP, not {error}")
-    rules, names = rules or ValueRules(), vocabulary or load_vocabulary()
+    rules = rules or ValueRules()
     class_names = [c.name for c in units.detections.classes]
     people = population(units, error, classes, half="discovery")
     pairs = _pairs(units, error, people.units, people.loss)
@@ -74,9 +70,6 @@ def propose_by_templates(
             left_out.append(LeftOut(text, why))
             continue
         offline = OfflineMatcher("occluded_by", {"by": class_names[p.by], **({"any_depth": True} if error == "FP" else {})})
-        if check_matcher("templates", offline, error, names):
-            left_out.append(LeftOut(text, f'No group or class is known by the name "{class_names[p.by]}", so no matcher can look for it.'))
-            continue
         if len(made) == most:
             left_out.append(LeftOut(text, f"{most} pairs have more errors to explain."))
             continue
