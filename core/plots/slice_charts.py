@@ -23,6 +23,8 @@ AXES: dict[ScoreAxis, str] = {
 """Titles of the ways to lay out scores; a saturated score hides on the first what the others show."""
 _RUG = 240
 _SKY = "#56B4E9"
+_FAR = 15.0
+"""Logits beyond it stand at the end of the axis: 1 in 3 million is as good as none."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +100,12 @@ def trend_curve(
         height: px.
     """
     values = [*(p.at for p in points), *rug.tolist(), *([] if edge is None else [edge])]
-    low, high = (0.0, 1.0) if x != "logit" else _span(values)
-    scale = alt.Scale(domain=[low, high], nice=False)
+    far = x == "logit" and any(abs(v) > _FAR for v in values)
+    low, high = (0.0, 1.0) if x != "logit" else _span([min(max(v, -_FAR), _FAR) for v in values])
+    scale = alt.Scale(domain=[low, high], nice=False, clamp=True)
     ticks = {"values": [0, 0.25, 0.5, 0.75, 1], "format": ".0%" if x == "rank" else ".2f"} if x != "logit" else {"tickCount": 6}
     quiet = {"labelColor": muted(dark), "titleColor": muted(dark)}
-    x_axis = axis(title=AXES[x], grid=False, **ticks, **quiet)
+    x_axis = axis(title=AXES[x] + (f", cut at ±{_FAR:g}" if far else ""), grid=False, **ticks, **quiet)
     y_axis = axis(title=loss, format=".0%", values=[0, 0.25, 0.5, 0.75, 1], grid=True, **quiet)
     on_x = lambda field: alt.X(f"{field}:Q", scale=scale, axis=x_axis)  # noqa: E731
     on_y = lambda field: alt.Y(f"{field}:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=y_axis)  # noqa: E731
@@ -144,15 +147,12 @@ def trend_curve(
     layers.append(
         base.mark_point(filled=True, opacity=1, stroke=ground(dark), strokeWidth=1.2).encode(y=on_y("rate"), color=colour, size=size)
     )
-    for k, (name, value) in enumerate(levels):
-        near = any(abs(value - other) < 0.07 for _, other in levels[:k])
+    top = max((value for _, value in levels), default=0.0)
+    for name, value in levels:
         text = alt.Chart(pd.DataFrame({"y": [value], "text": [f"{name} {value:.0%}"], "x": [high]}))
-        below = near == (value >= levels[0][1])
-        layers.append(
-            text.mark_text(align="right", dx=-4, dy=-8 if below else 10, fontSize=11, color=muted(dark)).encode(
-                x=on_x("x"), y=on_y("y"), text="text:N"
-            )
-        )
+        above = value == top and value < 0.94  # names stand away from each other, and inside the chart
+        mark = text.mark_text(align="right", dx=-4, dy=-8 if above else 10, fontSize=11, color=muted(dark))
+        layers.append(mark.encode(x=on_x("x"), y=on_y("y"), text="text:N"))
     return alt.layer(*layers).properties(height=height, padding=PADDING, autosize=AUTOSIZE).configure_view(stroke=None)
 
 

@@ -20,7 +20,7 @@ from core.storage import Judgement
 from pages.shared import shell, slice_settings, state, who
 from pages.shared import slices as component
 from pages.shared.annotator import publish
-from pages.shared.markup import Text, count, fill, join
+from pages.shared.markup import Text, count, fill, join, strong
 from pages.shared.slices import files, outbox
 from pages.shared.slices.outbox import Told
 
@@ -37,16 +37,19 @@ _NONE: Mapping[Tab, str] = {
 }
 
 
-@st.fragment
 def show(report: SliceReport, row: SliceRow) -> None:
-    """The gallery of a slice; every press comes back to this part of the page alone.
+    """The gallery of a slice that has scores, below the name of whoever looks at it."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="od-crops-head"):
+        with st.container(width="stretch"):
+            shell.section("What is in the slice", _legend(row))
+            shell.note(fill("Does each crop fit the statement? {text}", text=strong(row.hypothesis.text)))
+        me = who.ask("slice_who")
+    _gallery(report, row, me)
 
-    Args:
-        report: What the row is of.
-        row: The hypothesis; it has scores.
-    """
-    if row.population is None or row.scores is None:
-        raise ValueError("Only what has scores has an order of crops.")
+
+@st.fragment
+def _gallery(report: SliceReport, row: SliceRow, me: str) -> None:
+    """Tabs, crops and what the clicks say; every press comes back to this part of the page alone."""
     set_id, name = report.saved.id, row.hypothesis.id
     key = f"gallery-{set_id}"
     told_key = f"{key}.told"
@@ -55,25 +58,24 @@ def show(report: SliceReport, row: SliceRow) -> None:
         st.session_state[told_key] = outbox.receive(state.store(), set_id, component.state_of(key, "outbox"))
 
     gamma = report.settings.test.gamma
-    shell.section("What is in the slice", _legend(report, row))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="od-crops-bar"):
-        n = {t: len(_order(report.digest, name, t, gamma, report, row)) for t in crops.TABS}
+    n = {t: len(_order(report.digest, name, t, gamma, report, row)) for t in crops.TABS}
+    if "crops_tab" not in st.session_state:  # labels hold counts, so the address holds the key of the tab instead
+        st.session_state["crops_tab"] = asked if (asked := st.query_params.get(TAB)) in crops.TABS else "top"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         tab: Tab = st.segmented_control(
             "Which crops",
             list(crops.TABS),
             format_func=lambda t: crops.TABS[t][0] if t in ("around", "mixed") else f"{crops.TABS[t][0]} {n[t]:,}",
-            default="top",
             required=True,
-            key=TAB,
-            bind="query-params",
+            key="crops_tab",
             label_visibility="collapsed",
         )
-        st.space("stretch")
-        me = who.ask("slice_who")
+        order = crops.TABS[tab][1]
+        shell.note(f"{order[:1].upper()}{order[1:]}.")
+    st.query_params[TAB] = tab
     told: Told = st.session_state.get(told_key, Told())
     said = slices.judgements(state.store(), set_id)
     at = _order(report.digest, name, tab, gamma, report, row)
-    shell.note(f"{crops.TABS[tab][1].capitalize()}.")
     own = {j.unit_id: j.verdict for j in said if j.who == me and j.hypothesis_id == name and j.unit_id}
     data = data_down(report, row, tab, at, own, told, component.state_of(key, "page"), component.state_of(key, "frame"))
     component.gallery({"serial": _serial(key), "who": me, **data}, key, receive)
@@ -182,7 +184,7 @@ def _serial(key: str) -> list[Any]:
     return [session, n + 1]
 
 
-def _legend(report: SliceReport, row: SliceRow) -> Text:
+def _legend(row: SliceRow) -> Text:
     wrong = {"FN": "M missed", "FP": "B, C, D, X false alarms", "LOC": "L badly placed", "CLS": "C wrong class"}.get(row.hypothesis.error)
     right = "T found" if row.hypothesis.error == "FN" else "T right"
     thin = {"FN": "thin blue: predictions", "FP": "dashed white: ground truth", "LOC": "dashed white: ground truth"}.get(

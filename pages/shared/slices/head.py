@@ -34,7 +34,7 @@ def headline(row: SliceRow) -> Text:
 def provenance(report: SliceReport, row: SliceRow) -> Text:
     """Intervals, tests, settings and what was left out."""
     t = row.tested
-    parts: list[Text] = [f"“{row.hypothesis.text}”"]
+    parts: list[Text] = []
     if t is None:
         parts.append(row.untested)
     else:

@@ -65,7 +65,7 @@ def _record(store: Store, set_id: str, new: Sequence[NewJudgement], acked: list[
         if not e.problems:
             raise
         if len(new) == 1:
-            refused.append((new[0].uid, f"Not stored: {e.problems[0].got or e.args[0]}"))
+            refused.append((new[0].uid, f"Not stored: {e.problems[0]}"))
             return
         for one in new:  # one that is malformed must not keep the others out
             _record(store, set_id, [one], acked, refused)

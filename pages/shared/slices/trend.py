@@ -65,7 +65,8 @@ def _curve(report: SliceReport, row: SliceRow) -> None:
         LOSSES[row.hypothesis.error], shell.dark(),
     )  # fmt: skip
     charts.wide(chart, key="trend")
-    text = f"Shaded: the slice, scores above γ = {gamma:g}. Dots grow with their number of units; ticks at the foot are single units."
+    text = f"Shaded: the slice, scores above γ = {gamma:g}. Dots grow with their number of units"
+    text += "." if x == "rank" else "; ticks at the foot are single units."
     if t is not None and t.slope is not None and x == "score":
         text += " Dotted: the slope over the whole slice."
     if t is not None and t.not_scorable:

@@ -10,7 +10,7 @@ export class Frame {
   /** @param act is called with the name of an action, as for a key */
   constructor(act) {
     this.show = { unit: true, near: false, gt: true, pred: true };
-    this.title = el("p", { class: "frame-title" });
+    this.title = el("p", { class: "frame-title", tabindex: -1 });
     this.toggles = LAYERS.map(([name, label]) =>
       el("button", { type: "button", class: `layer ${name}`, "aria-pressed": String(this.show[name]), "data-layer": name, onclick: (e) => this.toggle(name, e.currentTarget) },
         el("i", { "aria-hidden": "true" }), label));
@@ -44,7 +44,10 @@ export class Frame {
     const { crop } = tile;
     this.title.replaceChildren(el("b", {}, crop.cls), `, ${crop.size}, c = ${crop.c}: ${crop.outcome}. `, el("span", {}, `${image.name}, ${image.w} × ${image.h} px`));
     this.draw();
-    if (!this.node.open) this.node.showModal();
+    if (!this.node.open) {
+      this.node.showModal();
+      this.title.focus(); // not a button, which Enter and Space would press
+    }
   }
 
   draw() {
@@ -60,11 +63,12 @@ export class Frame {
       frame.append(img);
     } else frame.append(el("div", { class: "lost" }, this.why || "Loading the image …"));
     const reach = Math.max(crop.box[2] - crop.box[0], crop.box[3] - crop.box[1]);
-    const drawn = [];
+    const drawn = [], crowded = boxes.length > 14; // then only boxes close to the unit are named
     for (const b of boxes) {
       if (b.id === crop.id) continue;
-      const near = b.side === crop.side && gap(b.box, crop.box) < reach;
-      if (b.side === "ignore" ? this.show.gt : this.show[b.side]) drawn.push({ box: b.box, look: `thin ${b.side}`, label: b.side === "ignore" ? `ignored: ${b.cls}` : `${b.cls}${b.score === null ? "" : ` ${b.score.toFixed(2)}`}` });
+      const close = gap(b.box, crop.box) < (crowded ? reach / 4 : Infinity), near = b.side === crop.side && gap(b.box, crop.box) < reach;
+      const name = b.side === "ignore" ? `ignored: ${b.cls}` : `${b.cls}${b.score === null ? "" : ` ${b.score.toFixed(2)}`}`;
+      if (b.side === "ignore" ? this.show.gt : this.show[b.side]) drawn.push({ box: b.box, look: `thin ${b.side}`, label: close ? name : "" });
       if (near && this.show.near) drawn.push({ box: b.box, look: "near", label: this.show[b.side] ? "" : b.cls });
     }
     if (this.show.unit && crop.side !== "image") drawn.push({ box: crop.box, look: crop.tone, letter: crop.letter });

@@ -82,6 +82,7 @@ class Gallery {
       if (focus) this.arrive(focus);
       if (data.crops.length) this.notices.tell(this.range());
     }
+    data.crops.forEach((c, i) => (this.crops.tiles[i].crop.verdict = c.verdict));
     delete this.root.dataset.waiting;
     if (this.frame.open) this.whole();
     this.none.hidden = data.crops.length > 0;
