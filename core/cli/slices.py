@@ -77,7 +77,7 @@ def units(
         out.write_text(slice_files.units_csv(made), encoding="utf-8")
     saved = None
     if keep:
-        with _workspace() as store:
+        with workspace() as store:
             saved = operators.keep_detections(store, content, name=name)
     counts = slice_files.unit_counts(made)
     if as_json:
@@ -116,8 +116,8 @@ def match(
 ) -> None:
     """Scores every unit for every hypothesis that needs no model; with --vision, asks a model about the others."""
     settings, told = SliceSettings(UnitSettings(confidence, iou)), dict[str, Any]()
-    with _workspace() as store:
-        set_id = _set_id(store, which)
+    with workspace() as store:
+        set_id = set_named(store, which)
         if vision:
             options = MatchOptions(most_errors=most_errors or None, most_correct=most_correct or None)
             told = _vision(store, set_id, settings, hypothesis or [], options, yes, as_json)
@@ -198,8 +198,8 @@ def verify(
     """Tests every hypothesis that has scores, and says which hold up."""
     test = TestSettings(mode=_one(mode, Mode, "--mode"), gamma=gamma, tau=tau, window=window, fdr=fdr, seed=seed)
     settings = SliceSettings(UnitSettings(confidence, iou), test, fp_includes_loc, halves=_one(halves, Halves, "--images"))
-    with _workspace() as store:
-        report = operators.slice_report(store, _set_id(store, which), settings, progress=_progress)
+    with workspace() as store:
+        report = operators.slice_report(store, set_named(store, which), settings, progress=_progress)
     rows = _chosen(report, hypothesis)
     if out is not None:
         out.write_text(slice_files.report_csv(report), encoding="utf-8")
@@ -227,14 +227,14 @@ def export(
     """Writes accepted slices for repair, over images that no test has seen; without --from, those of the half that verified nothing."""
     test = TestSettings(mode=_one(mode, Mode, "--mode"), gamma=gamma)
     settings = SliceSettings(UnitSettings(confidence, iou), test, halves=_one(halves, Halves, "--images"))
-    with _workspace() as store:
+    with workspace() as store:
         done = slice_repair.export_repair(
             store,
-            _set_id(store, which),
+            set_named(store, which),
             hypothesis or [],
             out,
             settings,
-            target_id=_set_id(store, target) if target else "",
+            target_id=set_named(store, target) if target else "",
             formats=o.listed(formats) or None,
             most_weight=most_weight,
             progress=_progress,
@@ -261,8 +261,8 @@ def bench(
     """Plants slices and says which ways of finding them find what: Precision@k, number of slices, precision and recall."""
     settings = PlantedSettings(base=base, planted=planted, repeats=repeats, seed=seed)
     if which:
-        with _workspace() as store:
-            report = slice_bench.bench_slices(store, _set_id(store, which), settings)
+        with workspace() as store:
+            report = slice_bench.bench_slices(store, set_named(store, which), settings)
     else:
         report = slice_bench.bench_slices(settings=settings)
     if as_json:
@@ -273,7 +273,8 @@ def bench(
 
 
 @contextmanager
-def _workspace() -> Iterator[Store]:
+def workspace() -> Iterator[Store]:
+    """The store, closed in the end."""
     store = open_store(Settings.from_environment())
     try:
         yield store
@@ -281,7 +282,12 @@ def _workspace() -> Iterator[Store]:
         store.close()
 
 
-def _set_id(store: Store, which: str) -> str:
+def set_named(store: Store, which: str) -> str:
+    """Id of the set of detections with a name or an id.
+
+    Raises:
+        InputError: There is none.
+    """
     found = store.detections.find(which)
     if found is None:
         known = ", ".join(f'"{s.name}" ({s.id})' for s in store.detections.list()) or "none"

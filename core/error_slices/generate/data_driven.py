@@ -71,6 +71,26 @@ class _Bill:
         self.stopped = self.stopped or asked.stopped
 
 
+def sample_of_discovery(units: Units, options: DataOptions) -> tuple[CaptionSample, list[str]]:
+    """The units to be captioned, and the names of the classes that they may have.
+
+    Raises:
+        InputError: No class fits, or the discovery half has no errors, no correct units or no images.
+    """
+    names = [c.name for c in units.detections.classes]
+    classes = load_vocabulary().members(options.classes, names)
+    if not classes:
+        raise InputError(f"The data has no class {', '.join(options.classes)}; it has {', '.join(names[:30])}.")
+    everyone = population(units, options.error, classes, half="discovery")
+    sample = caption_sample(units, everyone, options.units, options.per_image, options.seed)
+    if not sample.error.any() or sample.error.all():
+        raise InputError(
+            f"The discovery half has {int((everyone.loss > 0.5).sum())} errors and {int((everyone.loss <= 0.5).sum())} correct units of "
+            f"this type and these classes; {len(sample.units)} of them have an image. Both kinds are needed."
+        )
+    return sample, [names[i] for i in sorted(classes)]
+
+
 def propose_from_data(
     store: Store,
     seer: Endpoint,
@@ -105,7 +125,7 @@ def propose_from_data(
         InputError: No class fits, or the discovery half has no errors, no correct units or no images.
     """
     options = options or DataOptions()
-    sample, class_names = _sample(units, options)
+    sample, class_names = sample_of_discovery(units, options)
     bill = _Bill()
     attributes, asked = ask_attributes(store, writer, " ".join(task.split()), class_names, options.attributes, cancel=cancel)
     bill.add(asked)
@@ -136,21 +156,6 @@ def propose_from_data(
         made.append(_hypothesis(text, category, f, options))
     new, twins = tell_apart(made, known, embed)
     return Generated(new, (*twins, *left_out), tuple(notes), dict(bill.calls), bill.usage, bill.cost, bill.stopped)
-
-
-def _sample(units: Units, options: DataOptions) -> tuple[CaptionSample, list[str]]:
-    names = [c.name for c in units.detections.classes]
-    classes = load_vocabulary().members(options.classes, names)
-    if not classes:
-        raise InputError(f"The data has no class {', '.join(options.classes)}; it has {', '.join(names[:30])}.")
-    everyone = population(units, options.error, classes, half="discovery")
-    sample = caption_sample(units, everyone, options.units, options.per_image, options.seed)
-    if not sample.error.any() or sample.error.all():
-        raise InputError(
-            f"The discovery half has {int((everyone.loss > 0.5).sum())} errors and {int((everyone.loss <= 0.5).sum())} correct units of "
-            f"this type and these classes; {len(sample.units)} of them have an image. Both kinds are needed."
-        )
-    return sample, [names[i] for i in sorted(classes)]
 
 
 def _none(bill: _Bill, *notes: str) -> Generated:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.error_slices.detections import FloatArray
-from core.error_slices.generate.statements import Generated, LeftOut, hypothesis_id
+from core.error_slices.generate.statements import Generated, LeftOut, hypothesis_id, tell_apart
 from core.error_slices.generate.values import ValueRules
 from core.error_slices.hypotheses import Hypothesis, OfflineMatcher
 from core.error_slices.population import population
@@ -39,6 +39,7 @@ class _Pair:
 def propose_by_templates(
     units: Units,
     *,
+    known: Sequence[Hypothesis] = (),
     error: ErrorType = "FN",
     classes: Collection[int] | None = None,
     most: int = 10,
@@ -48,6 +49,7 @@ def propose_by_templates(
 
     Args:
         units: All units; only the errors of the discovery half are looked at.
+        known: Hypotheses that are there already.
         error: FN (boxes of the ground truth) or FP (predictions).
         classes: Indices of the classes that are covered, None for all.
         most: Hypotheses at most.
@@ -92,11 +94,13 @@ def propose_by_templates(
             )
         )
     notes = (f"{len(pairs)} pairs of classes overlap among {len(people.units)} boxes of the discovery half; no model was asked.",)
-    return Generated(tuple(made), tuple(left_out), notes)
+    new, twins = tell_apart(made, known)
+    return Generated(new, (*twins, *left_out), notes)
 
 
 def _text(error: ErrorType, of: str, by: str) -> str:
-    return f"The {of} is partly hidden by a {by}." if error == "FN" else f"The detected {of} lies over or under a {by}."
+    one = f"an {by}" if by[:1].casefold() in "aeiou" else f"a {by}"
+    return f"The {of} is partly hidden by {one}." if error == "FN" else f"The detected {of} lies over or under {one}."
 
 
 def _why_not(p: _Pair, rules: ValueRules) -> str:

@@ -76,7 +76,7 @@ class Chosen:
 
     Attributes:
         units: Shape (k,): indices into the units.
-        weight: Shape (k,): how many units of the population each stands for.
+        weight: Shape (k,): how many units of the population each stands for, beside the weight that it has there.
         errors: Units with an error among them.
         population: Units of the population.
         left_out: How many were left out, by a name that a screen can show.
@@ -118,12 +118,12 @@ def choose_units(units: Units, population: Population, options: MatchOptions, di
     here = np.array([bool(digests.of(int(i))) for i in population.image], bool)
     error = population.loss > 0.5
     picked: list[int] = []
-    weight = np.asarray(population.weight, np.float64).copy()
+    weight, whole = np.ones(len(here)), population.weight
     for stratum, most in ((error & here, options.most_errors), (~error & here, options.most_correct)):
         at = np.flatnonzero(stratum)
         if most is not None and len(at) > most:
             kept = sorted(at.tolist(), key=lambda k: _place(units, population, k, options.seed, digests))[:most]
-            weight[kept] *= weight[at].sum() / weight[kept].sum()
+            weight[kept] = whole[at].sum() / whole[kept].sum()
             picked += kept
         else:
             picked += at.tolist()

@@ -78,7 +78,7 @@ class MatchOutcome:
         source: How they were asked; one run never mixes ways.
         matcher: Model and prompt.
         ability: What the probe found.
-        calls: new, cached, repeated (sent again since a process ended in the middle of them), retries.
+        calls: new, cached, repeated (sent again since a process ended in the middle of them), retries; without the few of the probe.
         usage: Tokens of the new calls.
         cost: Of them, None where no price is named.
         seconds: Of the run.
