@@ -40,8 +40,8 @@ def export_repair(
         hypothesis_ids: The slices; all accepted ones, and all that held up and nobody rejected, where none is named.
         folder: Where; must not exist, or be empty.
         settings: Those under which they were verified.
-        target_id: Detections whose images are exported, such as those of the training data; by default those images of `set_id` that no
-            test has seen, of which there are some only if the tests were on the verification half.
+        target_id: Detections whose images are exported, such as those of the training data; by default the discovery half of
+            `set_id`, which no test may have seen: the tests must be on the verification half.
         formats: Names of `core.error_slices.repair.export.FORMATS`; all that fit by default.
         most_weight: Weight of an image with a score of 1 against one with a score of 0.
         progress: Told what is done.
@@ -55,7 +55,8 @@ def export_repair(
     target = store.detections.get(target_id or set_id)
     units = report.units if target.id == set_id else make_units(open_detections(store, target.id), settings.units)
     seen = _tested_images(report, rows)
-    images = np.array([i for i, x in enumerate(units.detections.images) if target.id != set_id or key_of(x) not in seen], np.int64)
+    free = [target.id != set_id or (x.half == "discovery" and key_of(x) not in seen) for x in units.detections.images]
+    images = np.flatnonzero(free)
     content = RepairInput(
         name=f"Repair of {target.name}",
         units=units,

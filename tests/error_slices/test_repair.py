@@ -129,6 +129,11 @@ def test_slices_that_do_not_hold_up_are_refused_unless_a_person_accepts(content:
         check(replace(content, slices=(replace(s, judgement=None),)))
     with pytest.raises(InputError, match="a person rejected it"):
         check(replace(content, slices=(replace(s, judgement={**ACCEPT, "verdict": "reject"}),)))
+    with pytest.raises(InputError, match='"small" has no score on the 6 images that would be exported: a model has to be asked'):
+        check(replace(content, slices=(replace(s, c=np.full(12, np.nan)),)))
+    none = replace(s, units=s.units[:0], c=s.c[:0], logit=s.logit[:0], loss=s.loss[:0])
+    with pytest.raises(InputError, match="they have no unit that it is about"):
+        check(replace(content, slices=(none,)))
     with pytest.raises(InputError, match="No slice is chosen"):
         check(replace(content, slices=()))
     with pytest.raises(InputError, match="chosen twice"):

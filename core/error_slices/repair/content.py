@@ -143,6 +143,11 @@ def check(content: RepairInput) -> None:
     if not content.slices:
         reasons.append("No slice is chosen; choose at least one that was accepted.")
     for s in content.slices:
+        if len(content.images) and np.isnan(s.c).all():
+            reasons.append(
+                f'The slice "{s.hypothesis.id}" has no score on the {len(content.images):,} images that would be exported: '
+                + ("a model has to be asked about them first." if len(s.c) else "they have no unit that it is about.")
+            )
         if s.accepted:
             continue
         said = None if s.judgement is None else s.judgement.get("verdict")
