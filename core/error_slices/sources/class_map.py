@@ -119,7 +119,7 @@ def proposal_for(name: str, targets: Sequence[str]) -> str:
             for word in plain:
                 if word in words and word != mine:
                     return plain[word]
-    close = get_close_matches(mine, list(plain), 1, 0.8)
+    close = get_close_matches(mine, list(plain), 1, 0.7)
     return plain[close[0]] if close else ""
 
 
