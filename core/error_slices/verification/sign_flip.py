@@ -3,6 +3,9 @@
 One look at the data is a matrix A (m images × K statistics) whose column sums are what was observed. Under the null, the signs of its
 rows are as good as random, so the columns of S A, with S of random signs, might have been observed as well. What goes together inside an
 image stays together. Signs depend on the seed and the number of the image alone, so a p-value does not depend on its company.
+
+Each pattern of signs is taken with its opposite, and so is the pattern without a flip: half the sums, and p-values stay exact, since what
+was observed could have been any member of any of these pairs.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from core.error_slices.verification.rates import dense
 TOLERANCE = 1e-9
 """Relative; sums that differ by less are equal, so that another order of summation cannot change a p-value."""
 FEW = 10
-"""Flips as extreme as what was observed, below which more are made."""
+"""Patterns as extreme as what was observed, up to which more are drawn."""
 _COLUMNS = 1024
 _SIGNS = 16_000_000
 _LEAST_IMAGES = 256
@@ -83,10 +86,10 @@ def all_signs(m: int) -> FloatArray:
 
 
 def nulls(looks: Sequence[Look], flips: int, seed: int) -> list[FloatArray]:
-    """What might have been observed: for each look, shape (B, K).
+    """What might have been observed: for each look, shape (B, K), what was observed among it.
 
-    With so few images that there are no more patterns of signs than flips, each pattern is taken once; B is then 2^m, and the observed
-    pattern is among them.
+    B is flips + 1, rounded up to an even number. With so few images that there are no more patterns of signs than that, each is taken once;
+    B is then 2^m.
     """
     out: list[FloatArray] = [np.zeros((0, 0))] * len(looks)
     for batch in _batches(looks, flips):
@@ -99,20 +102,20 @@ def nulls(looks: Sequence[Look], flips: int, seed: int) -> list[FloatArray]:
     return out
 
 
-def p_value(look: Look, null: FloatArray, flips: int, *, falling: bool = False) -> float:
+def p_value(look: Look, null: FloatArray, *, falling: bool = False) -> float:
     """One-sided p-value of the largest statistic of a look; of the largest negative one where a falling trend is asked for."""
     sign = -1.0 if falling else 1.0
     reached = float((sign * look.observed).max())
     as_extreme = int(np.count_nonzero((sign * null).max(1) >= reached - TOLERANCE * max(1.0, abs(reached))))
-    return max(1, as_extreme) / len(null) if look.exact(flips) else (1 + as_extreme) / (1 + len(null))
+    return max(1, as_extreme) / len(null)
 
 
 def p_values(looks: Sequence[Look], null: Sequence[FloatArray], flips: int, most: int, seed: int) -> list[tuple[float, float]]:
     """P-values of the largest statistic of each look, for a rising and for a falling trend.
 
-    One that fewer than ten of the flips reach is counted anew among `most` flips, so that a single small p-value can pass among many
-    hypotheses. That keeps p-values valid: up to 10 / (flips + 1) only the second count decides, above it only the first (a sequential
-    Monte Carlo test, after Besag and Clifford, 1991).
+    One that at most ten of the patterns reach is counted anew among `most`, so that a single small p-value can pass among many hypotheses.
+    That keeps p-values valid: up to 10 / B only the second count decides, above it only the first (a sequential Monte Carlo test, after
+    Besag and Clifford, 1991).
 
     Args:
         looks: L looks.
@@ -121,7 +124,7 @@ def p_values(looks: Sequence[Look], null: Sequence[FloatArray], flips: int, most
         most: How many at most.
         seed: Of all signs.
     """
-    found = [(p_value(x, n, flips), p_value(x, n, flips, falling=True)) for x, n in zip(looks, null, strict=True)]
+    found = [(p_value(x, n), p_value(x, n, falling=True)) for x, n in zip(looks, null, strict=True)]
     if most <= flips:
         return found
     small = (FEW + 0.5) / (flips + 1)
@@ -131,8 +134,8 @@ def p_values(looks: Sequence[Look], null: Sequence[FloatArray], flips: int, most
         for i, longer in zip(chosen, _product([looks[k] for k in chosen], most, seed), strict=True):
             rising, falling = found[i]
             found[i] = (
-                p_value(looks[i], longer, flips) if rising <= small else rising,
-                p_value(looks[i], longer, flips, falling=True) if falling <= small else falling,
+                p_value(looks[i], longer) if rising <= small else rising,
+                p_value(looks[i], longer, falling=True) if falling <= small else falling,
             )
     return found
 
@@ -154,11 +157,12 @@ def _batches(looks: Sequence[Look], flips: int) -> Iterator[list[int]]:
 
 
 def _product(looks: Sequence[Look], flips: int, seed: int) -> list[FloatArray]:
-    """Random signs times the parts of each look, shape (flips, K) each."""
+    """Random signs times the parts of each look, those without a flip first, all of them again with opposite signs."""
     place, images = dense(np.concatenate([look.images for look in looks]))
     places = np.split(place, np.cumsum([len(look.images) for look in looks])[:-1])
     columns = np.cumsum([0, *(look.parts.shape[1] for look in looks)])
-    total = np.zeros((int(columns[-1]), flips))
+    drawn = (flips + 2) // 2 - 1
+    total = np.zeros((int(columns[-1]), drawn + 1))
     step = max(_LEAST_IMAGES, _SIGNS // flips)
     for low in range(0, len(images), step):
         high = min(low + step, len(images))
@@ -166,6 +170,8 @@ def _product(looks: Sequence[Look], flips: int, seed: int) -> list[FloatArray]:
         for k, (look, rows) in enumerate(zip(looks, places, strict=True)):
             here = (rows >= low) & (rows < high)
             block[rows[here] - low, columns[k] : columns[k + 1]] = look.parts[here]
+        plain = block.sum(0)[:, None]
         # A sign is 2 × bit - 1.
-        total += 2 * (block.T @ random_signs(images[low:high], flips, seed).astype(np.float64)) - block.sum(0)[:, None]
-    return [part.T for part in np.split(total, columns[1:-1])]
+        total[:, 1:] += 2 * (block.T @ random_signs(images[low:high], drawn, seed).astype(np.float64)) - plain
+        total[:, :1] += plain
+    return [np.concatenate((part, -part), axis=1).T for part in np.split(total, columns[1:-1])]

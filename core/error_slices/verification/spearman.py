@@ -42,12 +42,17 @@ def binned_spearman(region: Region) -> dict[int, float]:
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
     """Spearman's rho with mean ranks of ties, 0 where either is constant."""
-    from scipy.stats import rankdata
+    x, y = _ranks(a), _ranks(b)
+    size = math.sqrt(float((x * x).sum() * (y * y).sum()))
+    return float((x * y).sum()) / size if size > 0 else 0.0
 
-    x, y = rankdata(a), rankdata(b)
-    x, y = x - x.mean(), y - y.mean()
-    size = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / size if size > 0 else 0.0
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Centred ranks, the mean of their ranks for equal values."""
+    ordered = np.sort(values)
+    double = np.searchsorted(ordered, values, side="left") + np.searchsorted(ordered, values, side="right")
+    ranks: FloatArray = (double - len(values)) / 2
+    return ranks
 
 
 def spearman_p(rho: float, bins: int) -> float:

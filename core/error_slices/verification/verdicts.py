@@ -80,14 +80,14 @@ def verify(samples: Sequence[Sample], settings: TestSettings, progress: Progress
     null = dict(zip(map(id, looks), nulls(looks, settings.flips, settings.seed), strict=True))
     decisive = [look for item in prepared for look in item.decisive if look is not None]
     tests = max(sum(item.trend is not None for item in prepared), sum(item.lift is not None for item in prepared))
-    most = min(MOST_FLIPS, math.ceil(tests / settings.fdr))
+    most = min(MOST_FLIPS, math.floor(tests / settings.fdr) + 1)
     counted = p_values(decisive, [null[id(look)] for look in decisive], settings.flips, most, settings.seed)
     both = dict(zip(map(id, decisive), counted, strict=True))
 
     def p(look: Look | None, falling: bool = False) -> float | None:
         if look is None:
             return None
-        return both[id(look)][int(falling)] if id(look) in both else p_value(look, null[id(look)], settings.flips)
+        return both[id(look)][int(falling)] if id(look) in both else p_value(look, null[id(look)])
 
     found = []
     for item in prepared:

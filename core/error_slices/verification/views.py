@@ -64,7 +64,7 @@ class WindowView:
         windows: Those of the calibrated test; empty without units or without spread in the scores.
         z: Largest of their z, None without a window.
         p_trend: Its p-value. With fewer units than the settings ask for it is shown here and used nowhere.
-        null: Shape (B,): largest z under each of the random signs.
+        null: Shape (B,): largest z under each of the random signs, the observed one among them.
         paper: Windows of the paper's rule.
         paper_low: Shape (k,): 95 % of the slopes of random losses in each of them lie between this ...
         paper_high: ... and this, shape (k,); NaN where the window has no slope.
@@ -101,7 +101,7 @@ def windows_of(sample: Sample, settings: TestSettings) -> WindowView:
     if spans:
         trend = trend_look(region, spans, number, images)
         null = nulls([trend.look], settings.flips, settings.seed)[0]
-        z, p, largest = float(trend.look.observed.max()), p_value(trend.look, null, settings.flips), null.max(1)
+        z, p, largest = float(trend.look.observed.max()), p_value(trend.look, null), null.max(1)
         found = tuple(_window(region, trend, null[:, k], k, number) for k in range(len(spans)))
     return WindowView(
         n=len(region),
