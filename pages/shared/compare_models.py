@@ -18,6 +18,7 @@ from pages.shared.slice_text import percent
 
 OTHER = "other"
 """Query parameter of the second model."""
+_ASKED = "compare.asked"
 FIRST = 12
 """Slices and classes that are drawn."""
 _WORDS = {"better": ("better", "done"), "worse": ("worse", "risk"), "open": ("not clear", "outline")}
@@ -42,6 +43,8 @@ def box(current: SavedDetections) -> SavedDetections | None:
     now = wanted if wanted in known else _usual(current, known)
     st.session_state["other_box"] = now
     chosen = st.selectbox("Compared with", list(known), format_func=lambda i: known[i].name, key="other_box", width=240, on_change=_chosen)
+    if wanted not in ("", chosen):
+        st.session_state[_ASKED] = wanted
     st.query_params[OTHER] = chosen
     return known[chosen]
 
@@ -63,6 +66,8 @@ def show(name: str, top: DeltaGenerator, report: SliceReport, other: SavedDetect
         slices = _slices(report, second)
         precision = _precision(report, second) if report.saved.task != "classification" else None
     a, b = names(report, second)
+    if asked := st.session_state.pop(_ASKED, ""):
+        shell.note(f'The address asks to compare with "{asked[:60]}", which does not have these images, or is gone; this is {other.name}.')
     with top:
         shell.header(name, headline(slices, precision, a, b), provenance(slices, a, b), synthetic=report.saved.synthetic or other.synthetic)
     if precision is not None:

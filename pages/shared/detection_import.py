@@ -9,24 +9,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from core.digest import sha256_json
-from core.error_slices.sources import HOWS, READERS, ClassTable, Reader
+from core.error_slices.sources import READERS, Reader
 from core.errors import InputError, OddysseyError
 from core.operators import slices
 from core.operators.detection_sources import ReadDetections, look_at_detections
 from core.trajectories.case_set import safe_path
-from pages.shared import detection_list, jobs, shell, slice_sets, state, who
-from pages.shared.markup import count, fill, label, strong
+from pages.shared import detection_classes, detection_list, jobs, shell, slice_sets, state, who
+from pages.shared.markup import count, fill, label
 
 UPLOAD, PATH = SOURCES = ("Upload", "A path on the server")
 RECOGNISE = "Recognise it"
-LEFT_OUT = "(left out)"
-_LOOK, _MAP = "detections.look", "detections.map"
-"""Session keys of what is looked at, and of the classes that a person mapped."""
+_LOOK = "detections.look"
+"""Session key of what is looked at."""
 _STALE = 24 * 3600
 """Seconds after which an upload that was never imported is given up."""
 
@@ -78,7 +76,6 @@ def form() -> None:
             with shell.errors_as_card(changed="Nothing was imported."):
                 spec = Spec("", "", "", chosen or "", " ".join(name.split()), " ".join(model.split()), tuple(sorted(options.items())))
                 st.session_state[_LOOK] = _staged(given, spec) if source == UPLOAD else _named(given, spec)
-                st.session_state[_MAP] = {}
     spec = st.session_state.get(_LOOK)
     if spec is not None:
         _look(spec)
@@ -189,16 +186,15 @@ def _put(place: Path, files: list[UploadedFile]) -> Path:
 
 def _look(spec: Spec) -> None:
     """What the source holds, the mapping of its classes, and the button that keeps it."""
-    given: dict[str, str] = st.session_state.get(_MAP, {})
     try:
-        read = _read(spec, given)
+        read = _read(spec, detection_classes.given(spec.key))
     except OddysseyError as e:
         shell.error_card(e, "Nothing was imported.")
         return
     content = read.content
     title = fill("{n}, read as {f}", n=content.name, f=READERS[read.format].title)
     with shell.card(title, f"{content.task}, {count(len(content.images), 'image')}", key="detection_looked_at"):
-        mapping(read.classes, spec)
+        detection_classes.editor(read.classes, spec.key)
         detection_list.told(content.report)
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             name = who.ask("detection_who")
@@ -243,51 +239,6 @@ def _stamp(path: str) -> float:
     return Path(path).stat().st_mtime if path and Path(path).exists() else 0.0
 
 
-def mapping(classes: ClassTable, spec: Spec) -> None:
-    """Which class of the predictions stands for which of the ground truth; what a person changes decides before names do."""
-    shell.section("Classes", "a class of the predictions counts as the class of the ground truth beside it")
-    if not classes.rows:
-        shell.note("There are no predictions, so no class has to be mapped.")
-        return
-    if classes.unmapped:
-        names = [f"{r.name} ({count(r.boxes, 'prediction')}{f', {r.proposal}?' if r.proposal else ''})" for r in classes.unmapped]
-        shell.note(
-            fill(
-                "{n} without a class of the ground truth, left out unless you choose one: {names}.",
-                n=strong(count(len(names), "class", "classes")),
-                names=", ".join(names[:12]) + (" …" if names[12:] else ""),
-            )
-        )
-    if classes.unmatched_truth:
-        names = [f"{t.name} ({t.boxes:,})" for t in classes.unmatched_truth]
-        shell.note(
-            fill("Nothing predicts {names}: all of it counts as missed.", names=", ".join(names[:12]) + (" …" if names[12:] else ""))
-        )
-    options = [LEFT_OUT, *dict.fromkeys(t.name for t in classes.truth)]
-    frame = pd.DataFrame(
-        {
-            "Class of the predictions": [r.name for r in classes.rows],
-            "Predictions": [r.boxes for r in classes.rows],
-            "Class of the ground truth": [r.target or LEFT_OUT for r in classes.rows],
-            "Why": [HOWS[r.how] for r in classes.rows],
-        }
-    )
-    edited = st.data_editor(
-        frame,
-        hide_index=True,
-        key=f"detection_classes-{spec.key}-{len(st.session_state.get(_MAP, {}))}",
-        disabled=["Class of the predictions", "Predictions", "Why"],
-        column_config={"Class of the ground truth": st.column_config.SelectboxColumn(options=options, required=True)},
-        height=min(36 * (len(frame) + 1) + 2, 330),
-    )
-    wanted = dict(zip(frame["Class of the predictions"], edited["Class of the ground truth"], strict=True))
-    changed = {r.name: wanted[r.name] for r in classes.rows if wanted[r.name] != (r.target or LEFT_OUT)}
-    if changed:
-        kept = dict(st.session_state.get(_MAP, {})) | {k: "" if v == LEFT_OUT else v for k, v in changed.items()}
-        st.session_state[_MAP] = kept
-        st.rerun()
-
-
 def _keep(read: ReadDetections, spec: Spec, who_name: str) -> None:
     store, place = state.store(), st.empty()
     job = jobs.begin(
@@ -310,6 +261,6 @@ def _keep(read: ReadDetections, spec: Spec, who_name: str) -> None:
 
 def _forget(spec: Spec) -> None:
     st.session_state.pop(_LOOK, None)
-    st.session_state.pop(_MAP, None)
+    detection_classes.forget(spec.key)
     if spec.staged:
         shutil.rmtree(spec.staged, ignore_errors=True)

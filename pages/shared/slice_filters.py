@@ -31,6 +31,8 @@ _ORDERS: Mapping[str, Callable[[SliceRow], float | str]] = {
     "text": lambda r: r.hypothesis.text.casefold(),
 }
 PEOPLE: Mapping[str, str] = {ALL: "All", "accept": "Accepted by a person", "reject": "Rejected by a person", "open": "Not judged"}
+NEAR: Mapping[str, str] = {ALL: "All of them", "lead": "The leading one of each group"}
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -82,17 +84,17 @@ def controls(report: SliceReport, sets: Callable[[], None]) -> Shown:
     rows = list(report.rows)
     with place:
         first = st.container(width="content")
-        error = _choice("Error type", "error", [r.hypothesis.error for r in rows], slice_text.ERRORS, 170)
+        error = _choice("Error type", "error", [r.hypothesis.error for r in rows], slice_text.ERRORS, 190)
         slice_settings.rule_box(report.settings)
-        order = st.selectbox("Sort by", list(SORTS), format_func=SORTS.__getitem__, key="sort", bind="query-params", width=150)
+        order = _box("Sort by", "sort", SORTS, "saved", 160)
         with st.popover("More filters", key="slice_more"):
             category = _choice("Category", "category", [r.hypothesis.category for r in rows], slice_text.CATEGORIES)
             classes = _choice("Class", "class", [c for r in rows for c in r.hypothesis.classes], {"any": "any class"})
             source = _choice("Scores", "source", [source_of(r) for r in rows], {**slice_text.SOURCES, "none": "no scores"})
             origin = _choice("Origin", "origin", [r.hypothesis.origin for r in rows], ORIGINS)
-            people = st.selectbox("People", list(PEOPLE), format_func=PEOPLE.__getitem__, key="people", bind="query-params")
-            least = st.number_input("Least units in the slice", 0, 1_000_000, 0, step=10, key="least", bind="query-params")
-            lead = st.checkbox("One of each group of near-equal slices", key="lead", bind="query-params")
+            people = _box("People", "people", PEOPLE, ALL)
+            least = _least()
+            lead = _box("Near-equal slices", "near", NEAR, ALL) != ALL
         slice_settings.controls(report.settings)
         sets()
     keep = {
@@ -102,7 +104,7 @@ def controls(report: SliceReport, sets: Callable[[], None]) -> Shown:
         "source": (source, lambda r: [source_of(r)]),
         "origin": (origin, lambda r: [r.hypothesis.origin]),
     }
-    found = [r for r in rows if all(wanted in (ALL, None) or wanted in of(r) for wanted, of in keep.values())]
+    found = [r for r in rows if all(wanted == ALL or wanted in of(r) for wanted, of in keep.values())]
     if people != ALL:
         found = [r for r in found if (r.judgement.verdict if r.judgement else "open") == people]
     if least:
@@ -113,25 +115,53 @@ def controls(report: SliceReport, sets: Callable[[], None]) -> Shown:
     with first:
         verdict = _verdicts(Counter(verdict_of(r) for r in found), len(found))
     shown = [r for r in found if verdict in (ALL, verdict_of(r))]
-    shown.sort(key=_ORDERS[order or "saved"])
+    shown.sort(key=_ORDERS[order])
     return Shown(tuple(shown), len(rows) - len(shown))
 
 
 def _verdicts(by: Counter[str], n: int) -> str:
-    options = [ALL, *slice_text.order(list(by))]
-    if st.session_state.get("verdict", ALL) not in options:
-        st.session_state["verdict"] = ALL
-    label = lambda k: f"All {n:,}" if k == ALL else f"{'Not tested' if k == 'untested' else k.capitalize()} {by[k]:,}"  # noqa: E731
-    return str(
-        st.segmented_control("Verdict", options, default=ALL, required=True, format_func=label, key="verdict", bind="query-params") or ALL
+    names = {ALL: f"All {n:,}"}
+    for k in slice_text.order(list(by)):
+        names[k] = f"{'Not tested' if k == 'untested' else k.capitalize()} {by[k]:,}"
+    _ready("verdict", names, ALL)
+    st.segmented_control(
+        "Verdict", list(names), required=True, format_func=names.__getitem__, key="verdict", on_change=_keep("verdict", ALL)
     )
+    return str(st.session_state["verdict"])
 
 
 def _choice(label: str, key: str, values: list[str], names: Mapping[str, str], width: int | str = "stretch") -> str:
     """One of the values that there are, with how many rows have it."""
     by = Counter(values)
-    options = [ALL, *sorted(by, key=lambda v: (-by[v], v))]
-    if st.session_state.get(key, ALL) not in options:
-        st.session_state[key] = ALL
-    said = lambda v: "All" if v == ALL else f"{names.get(v, v)} ({by[v]:,})"  # noqa: E731
-    return str(st.selectbox(label, options, format_func=said, key=key, bind="query-params", width=width) or ALL)
+    said = {v: f"{names.get(v, v)} ({by[v]:,})" for v in sorted(by, key=lambda v: (-by[v], v))}
+    return _box(label, key, {ALL: "All", **said}, ALL, width)
+
+
+def _box(label: str, key: str, names: Mapping[str, str], usual: str, width: int | str = "stretch") -> str:
+    _ready(key, names, usual)
+    st.selectbox(label, list(names), format_func=names.__getitem__, key=key, width=width, on_change=_keep(key, usual))
+    return str(st.session_state[key])
+
+
+def _least() -> int:
+    said = str(st.query_params.get("least", "0"))
+    st.session_state["least"] = min(int(said), _MOST) if said.isdecimal() else 0
+    st.number_input("Least units in the slice", 0, _MOST, step=10, key="least", on_change=_keep("least", 0))
+    return int(st.session_state["least"])
+
+
+def _ready(key: str, names: Mapping[str, str], usual: str) -> None:
+    """Take the choice from the address. Streamlit's own binding writes labels there, and these hold counts that change."""
+    wanted = st.query_params.get(key, usual)
+    st.session_state[key] = wanted if wanted in names else usual
+
+
+def _keep(key: str, usual: str | int) -> Callable[[], None]:
+    def changed() -> None:
+        value = st.session_state[key]
+        if value in (None, usual):
+            st.query_params.pop(key, None)
+        else:
+            st.query_params[key] = str(value)
+
+    return changed
