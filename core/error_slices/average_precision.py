@@ -21,11 +21,11 @@ UNSCORED = "predictions without a confidence"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measure with the interval that resampling the images gives: value ± 1.96 standard deviations of the resamples.
+    """A measure with the interval that resampling the images gives.
 
-    Average precision of a resample is biased upwards, as copies of an image agree, and it loses rare classes; percentiles of the resamples
-    would take that bias over and covered less in our measurements (docs/benchmarks.md). With many classes of a few images each the interval
-    is still too narrow.
+    It is value ± 1.96 standard deviations of the resamples, longer by their bias on the side where the bias says that the truth lies:
+    average precision of few images is too high, so that of resamples is higher still, and percentiles of resamples would run away from the
+    truth. Measured coverage stands in docs/benchmarks.md; with many classes of a few images each the interval is still too short.
 
     Attributes:
         value: As COCO computes it, None without an instance; a difference may be below 0.
@@ -221,7 +221,9 @@ def _estimate(drawn: FloatArray, least: float, n: int, images: int) -> Estimate:
     half = Z95 * float(others.std(ddof=1))
     if half < ROUNDING and least == 0:
         return Estimate(value, None, None, n, images)
-    return Estimate(value, max(least, value - half), min(1.0, value + half), n, images)
+    bias = float(others.mean()) - value
+    low, high = value - max(bias, 0) - half, value - min(bias, 0) + half
+    return Estimate(value, max(least, low), min(1.0, high), n, images)
 
 
 def _label(detections: DetectionSet) -> str:

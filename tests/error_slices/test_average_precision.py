@@ -11,6 +11,7 @@ import pytest
 from core.error_slices.average_precision import OTHER_CLASSES, average_precision, compare_models
 from core.error_slices.detections import Boxes, Classified, ClassName, DetectionSet, Image
 from core.error_slices.recall_curves import class_curves, coco_order, draw_images, measure
+from core.error_slices.sources import read_source
 from core.errors import InputError
 from tests.coco_reference import DATA, evaluate, random_documents, set_of
 
@@ -190,3 +191,17 @@ def test_models_on_other_images_or_other_ground_truth_and_classifiers_are_refuse
     said = Classified(np.zeros(1, int), np.zeros(1, int), np.zeros(1, int), ("",))
     with pytest.raises(InputError, match="classifier"):
         average_precision(replace(made, classified=said))
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("truth", "results", "masks", "expected"),
+    [
+        ("gt_ignore_test.json", "dt_ignore_test.json", "no", (0.70990099, 1, 0.71538462)),  # a crowd region, image ids as text and number
+        ("gt_dataset.json", "dt_dataset.json", "yes", (0.69471947, 0.69471947, 0.75)),  # polygons on both sides
+    ],
+)
+def test_files_read_by_the_reader_give_the_numbers_of_cocoeval(truth, results, masks, expected):
+    made = read_source("coco", DATA / "coco_eval" / truth, DATA / "coco_eval" / results, masks=masks)
+    mean = average_precision(made, resamples=0).mean
+    assert (mean.ap.value, mean.ap50.value, mean.ar.value) == pytest.approx(expected, abs=1e-8)
