@@ -15,6 +15,7 @@ from pages.shared import (
     slice_match,
     slice_more,
     slice_own,
+    slice_propose,
     slice_sets,
     slice_settings,
     slice_text,
@@ -60,4 +61,5 @@ slice_list.show(report, shown)
 slice_groups.show(current, report)
 slice_match.show(current, report)
 slice_own.show(current, report)
+slice_propose.show(current, report)
 slice_more.how(report)
