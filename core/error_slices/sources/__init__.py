@@ -21,7 +21,18 @@ from core.error_slices.sources.image_files import Progress
 from core.error_slices.sources.parsed import Parsed
 from core.errors import InputError, Problem
 
-__all__ = ["HOWS", "READERS", "ClassRow", "ClassTable", "Reader", "TruthRow", "class_table", "detect_format", "read_source"]
+__all__ = [
+    "HOWS",
+    "READERS",
+    "ClassRow",
+    "ClassTable",
+    "Reader",
+    "TruthRow",
+    "class_table",
+    "detect_format",
+    "read_source",
+    "read_with_classes",
+]
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,14 @@ READERS: Mapping[str, Reader] = MappingProxyType(
                     "difficulty": "easy, moderate or hard: objects outside it become ignore regions; all count by default.",
                     "neighbours": "yes or no: Van becomes an ignore region of Car and Person_sitting one of Pedestrian; no by default.",
                 },
+            ),
+            Reader(
+                "voc",
+                "Pascal VOC XML",
+                "a folder of XML files, one an image",
+                "a folder of text files; say with columns and units what a line holds",
+                "core.error_slices.sources.voc",
+                options={**_PREDICTION_NAMES, **_COLUMNS},
             ),
             Reader(
                 "gesd",
@@ -192,8 +211,31 @@ def read_source(
     Raises:
         InputError: A file cannot be used, or an option or a class is not there.
     """
+    return read_with_classes(
+        format, truth, predictions, images=images, class_map=class_map, model=model, name=name, progress=progress, **options
+    )[0]
+
+
+def read_with_classes(
+    format: str | None,
+    truth: Path,
+    predictions: Path | None,
+    *,
+    images: Path | None = None,
+    class_map: Mapping[str, str] | None = None,
+    model: str = "",
+    name: str = "",
+    progress: Progress | None = None,
+    **options: Any,
+) -> tuple[DetectionSet, ClassTable]:
+    """The detection set of `read_source` and the mapping of classes of `class_table`, from one reading.
+
+    Raises:
+        InputError: As `read_source`.
+    """
     parsed = _parse(format, truth, predictions, images, options)
-    return assemble(parsed, images=images, class_map=class_map, model=model, name=name, progress=progress)
+    table = table_of(parsed, class_map)
+    return assemble(parsed, images=images, class_map=class_map, model=model, name=name, progress=progress), table
 
 
 def class_table(
@@ -215,12 +257,12 @@ def class_table(
 
 def detect_format(truth: Path) -> str | None:
     """The format that a file or folder of ground truth looks like, None if it looks like none; never raises."""
-    from core.error_slices.sources import classification, kitti, yolo
+    from core.error_slices.sources import classification, kitti, voc, yolo
 
     suffix = truth.suffix.lower()
     try:
         if truth.is_dir():
-            return "kitti" if kitti.looks_like(truth) else "yolo" if yolo.looks_like(truth) else None
+            return next((name for name, module in (("kitti", kitti), ("yolo", yolo), ("voc", voc)) if module.looks_like(truth)), None)
         if suffix in {".yaml", ".yml"}:
             return "yolo"
         if suffix in {".csv", ".tsv"}:
