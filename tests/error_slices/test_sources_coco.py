@@ -212,58 +212,32 @@ def test_names_in_the_results_map_classes(tmp_path):
     assert len(mapped.predictions) == 2
 
 
-SQUARE = [[2.0, 2.0, 8.0, 2.0, 8.0, 6.0, 2.0, 6.0]]
-
-
-def test_masks_of_polygons_and_run_lengths(tmp_path):
-    from pycocotools import mask as coco_mask
-
-    pixels = np.zeros((80, 100), np.uint8)
-    pixels[2:6, 2:8] = 1
-    packed = coco_mask.encode(np.asfortranarray(pixels))
-    plain = [2 * 80 + 2, *[4, 76] * 5, 4, 80 * 100 - (2 * 80 + 2 + 5 * 80 + 4)]
-    shapes = [SQUARE, {"size": [80, 100], "counts": packed["counts"].decode()}, {"size": [80, 100], "counts": plain}]
-    truth = coco(annotations=[{"id": i, "image_id": 7, "category_id": 3, "iscrowd": 0, "segmentation": s} for i, s in enumerate(shapes)])
-    made = read(tmp_path, truth, [found(segmentation=s) for s in shapes])
-    assert made.task == "segmentation"
-    for masks in (made.truth.masks, made.predictions.masks):
-        for mask in masks:
-            assert np.array_equal(coco_mask.decode({"size": list(mask.size), "counts": mask.counts}), pixels)
-    assert made.truth.xyxy.tolist() == [[2, 2, 8, 6]] * 3
-    assert made.truth.area.tolist() == [24] * 3
-    assert made.report.counts["annotations whose box is taken from the mask"] == 3
-    assert read(tmp_path, truth, [found(segmentation=SQUARE)], masks="no").truth.masks is None
-
-
-def test_without_masks_in_the_predictions_boxes_are_compared_though_the_truth_has_masks(tmp_path):
-    truth = coco()
-    truth["annotations"][0]["segmentation"] = SQUARE
-    made = read(tmp_path, truth, [found(segmentation=[])])
-    assert (made.task, made.truth.masks) == ("detection", None)
-
-
 @pytest.mark.parametrize(
-    "segmentation",
+    ("boxes", "said"),
     [
-        [[1, 2, 3]],
-        [[1, 2, 3, 4]],
-        [["a", 1, 2, 3, 4, 5]],
-        {"size": [80, 100], "counts": "zz~~"},
-        {"size": [80, 100], "counts": [1, 2]},
-        {"size": [80, 100], "counts": "0"},
-        {"size": [-1, 100], "counts": [1]},
-        {"size": [80, 100]},
-        {"size": "big", "counts": ""},
-        {"size": [80, 100], "counts": [-5, 8005]},
-        5,
-        "0101",
+        ([[10 + i, 20, 60 + i, 70] for i in range(12)], "left, top, right and bottom"),
+        ([[0.1, 0.2, 0.05 * i, 0.3] for i in range(12)], "shares of the image"),
+        ([[10 + i, 20, 30, 15] for i in range(12)], ""),
+        ([[60, 50, 30, 20]] * 12, ""),
     ],
 )
-def test_broken_masks_are_told_and_their_boxes_used(tmp_path, segmentation):
-    made = read(tmp_path, coco(), [found(segmentation=segmentation), found(segmentation=SQUARE)])
-    assert made.predictions.masks[0] is None
-    assert made.predictions.masks[1] is not None
-    assert made.report.counts["masks that cannot be drawn"] == 1
+def test_boxes_of_another_kind_are_noticed(tmp_path, boxes, said):
+    made = read(tmp_path, coco(), [found(bbox=b) for b in boxes])
+    assert len(made.predictions) == 12
+    assert [said for p in made.report.problems if "They are read as they stand" in p and said in p] == ([said] if said else [])
+
+
+def test_results_of_another_data_set_are_noticed(tmp_path):
+    made = read(tmp_path, coco(), [found(image_id=1), found(image_id=2)])
+    assert "dt.json: not one result is about an image of the ground truth; are both files of one data set?" in made.report.problems
+
+
+def test_a_large_file_is_recognised_by_its_ends(tmp_path):
+    from core.error_slices.sources import detect_format
+
+    many = [{"id": i, "file_name": "x" * 200, "width": 1, "height": 1} for i in range(25_000)]
+    far = {"images": many, "annotations": [{"id": i, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]} for i in range(60_000)]}
+    assert detect_format(written(tmp_path / "gt.json", {**far, "categories": [{"id": 1, "name": "car"}]})) == "coco"
 
 
 @pytest.mark.parametrize(
@@ -357,7 +331,7 @@ entry = st.one_of(
             "area": junk,
             "iscrowd": junk,
             "score": junk,
-            "segmentation": st.one_of(junk, st.just(SQUARE)),
+            "segmentation": st.one_of(junk, st.just([[2, 2, 8, 2, 8, 6]])),
         },
     ),
 )

@@ -280,7 +280,8 @@ def _json_format(path: Path) -> str | None:
         head = f.read(_PEEK)
         f.seek(max(path.stat().st_size - _PEEK, 0))
         ends = head + f.read()
-    if head.lstrip(b"\xef\xbb\xbf \n\r\t")[:1] != b"{" or not all(f'"{k}"'.encode() in ends for k in ("images", "annotations")):
+    keys = sum(f'"{k}"'.encode() in ends for k in ("images", "annotations", "categories"))
+    if head.lstrip(b"\xef\xbb\xbf \n\r\t")[:1] != b"{" or keys < 2:
         return None
     has = {k for k in ("result", "reason", "gt_segmentation", "inference_segmentation") if f'"{k}"'.encode() in ends}
     return "gesd" if {"result", "reason"} <= has or has & {"gt_segmentation", "inference_segmentation"} else "coco"

@@ -7,11 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from core.error_slices.detections import ClassName
 from core.error_slices.sources.coco_truth import box_from, categories_of, drawn
 from core.error_slices.sources.json_files import key_of, number, short
 from core.error_slices.sources.parsed import Parsed
 from core.errors import InputError
+
+LEAST_BOXES, MOST_SHARE, MOST_OF, HALF = 10, 2.0, 0.9, 0.5
+"""How many boxes it takes to judge what their numbers are, the largest coordinate of shares, and how many must fit."""
 
 
 def results_of(document: Any, path: Path) -> list[Any]:
@@ -139,7 +144,10 @@ def read_results(document: Any, path: Path, parsed: Parsed, index: dict[str, int
             "predictions left out: unknown image",
             f"{path.name}: image {key} is not in the ground truth; its {n:,} predictions are left out.",
         )
+    if results and sum(unknown.values()) == len(results):
+        remarks.say("other images", f"{path.name}: not one result is about an image of the ground truth; are both files of one data set?")
     _look_at_ids(parsed, path)
+    _look_at_corners(parsed, path)
 
 
 def _look_at_ids(parsed: Parsed, path: Path) -> None:
@@ -151,3 +159,21 @@ def _look_at_ids(parsed: Parsed, path: Path) -> None:
             f"{path.name}: category 0 occurs here, but the ground truth counts from 1. If the detector counts its classes from 0, all of "
             "them are off by one or more: give the names of its classes.",
         )
+
+
+def _look_at_corners(parsed: Parsed, path: Path) -> None:
+    """Says when boxes seem to be shares of the image, or left, top, right and bottom, where left, top, width and height are meant."""
+    boxes = np.asarray(parsed.predictions.xyxy, np.float64).reshape(-1, 4)
+    size = np.array([(i.width, i.height) for i in parsed.images], np.float64)[parsed.predictions.image]
+    known = (size > 0).all(1)
+    boxes, size = boxes[known], size[known]
+    if len(boxes) < LEAST_BOXES:
+        return
+    start, sides = boxes[:, :2], boxes[:, 2:] - boxes[:, :2]
+    if boxes.max() <= MOST_SHARE:
+        said = "no box reaches beyond the first pixel or two: the boxes seem to be shares of the image and not pixels"
+    elif ((sides > start) & (sides <= size + 1)).all(1).mean() > MOST_OF and (boxes[:, 2:] > size + 1).any(1).mean() > HALF:
+        said = "most boxes reach over the border: they seem to be left, top, right and bottom, where left, top, width and height are meant"
+    else:
+        return
+    parsed.remarks.say("boxes of another kind", f"{path.name}: {said}. They are read as they stand.")

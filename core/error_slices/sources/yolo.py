@@ -10,7 +10,7 @@ from typing import Any
 from core.error_slices.detections import ClassName
 from core.error_slices.sources.image_files import SUFFIXES, ImageFolder
 from core.error_slices.sources.name_lists import Names, names_beside, names_in, read_names, yaml_document
-from core.error_slices.sources.parsed import Parsed, ParsedImage
+from core.error_slices.sources.parsed import Parsed, ParsedImage, Remarks
 from core.error_slices.sources.text_boxes import (
     YOLO_PREDICTIONS,
     YOLO_TRUTH,
@@ -73,10 +73,11 @@ def _look_at_labels(parsed: Parsed, labelled: set[int]) -> None:
         )
 
 
-def has_polygons(folder: Path, parsed: Parsed) -> bool:
+def has_polygons(folder: Path) -> bool:
     """Whether a line of a folder of predictions is a polygon."""
+    unheard = Remarks()  # what cannot be read is told when the predictions are
     for path in text_files(folder, "predictions").values():
-        for _, words in lines_of(path, parsed.remarks, "predictions"):
+        for _, words in lines_of(path, unheard, "predictions"):
             if len(words) > 7:
                 return True
     return False
@@ -132,7 +133,7 @@ def parse(
     for image in parsed.images:
         image.split = part
     fill_sizes(parsed.images, folder)
-    with_masks = masks == "yes" or (masks == "auto" and layout.is_yolo and predictions is not None and has_polygons(predictions, parsed))
+    with_masks = masks == "yes" or (masks == "auto" and layout.is_yolo and predictions is not None and has_polygons(predictions))
     parsed.task = "segmentation" if with_masks else "detection"
     classes = Classes(told)
     side = SideFiles(labels, Layout.of(YOLO_TRUTH), "ground truth", False, with_masks)
