@@ -10,7 +10,7 @@ from typing import Any
 from core.error_slices.attach import detector_classes, with_detections
 from core.error_slices.detect import Detected, Detector, detect_folder, load_detector
 from core.error_slices.detections import DetectionSet
-from core.error_slices.sources import ClassTable, class_table, read_source
+from core.error_slices.sources import ClassTable, read_with_classes
 from core.errors import InputError
 from core.settings import Settings
 
@@ -61,8 +61,7 @@ def look_at_detections(
         InputError: A file cannot be used, its format is not recognised, or a class or an option is not there.
     """
     given = {"images": images, "class_map": class_map, **options}
-    classes = class_table(format, truth, predictions, **given)
-    content = read_source(format, truth, predictions, model=model, name=name, progress=progress, **given)
+    content, classes = read_with_classes(format, truth, predictions, model=model, name=name, progress=progress, **given)
     return ReadDetections(content.report.format, content, classes)
 
 
