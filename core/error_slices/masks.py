@@ -42,6 +42,13 @@ def of_box(xyxy: FloatArray, size: tuple[int, int]) -> Rle:
     return of_polygons([[left, top, right, top, right, bottom, left, bottom]], size)
 
 
+def area_of(mask: Rle) -> float:
+    """Pixels of a mask."""
+    from pycocotools import mask as coco
+
+    return float(coco.area(as_coco(mask)))
+
+
 def as_coco(mask: Rle) -> dict[str, Any]:
     """The mask as pycocotools takes it."""
     return {"size": list(mask.size), "counts": mask.counts}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 import numpy as np
 
-from core.error_slices.detections import BoolArray, FloatArray, Half, IntArray
+from core.error_slices.detections import BoolArray, DetectionSet, FloatArray, Half, IntArray
 from core.error_slices.units import SIDE_OF, ErrorType, Population, Side, Units, Visible
 
 OTHER_CLASSES = "units of other classes"
@@ -75,8 +76,7 @@ def population(
         return rows[holds]
 
     if half is not None:
-        of_half = np.array([i.half == half for i in units.detections.images], bool)
-        on = keep(on, of_half[units.image[on]], OTHER_HALF)
+        on = keep(on, _halves(units.detections)[units.image[on]] == half, OTHER_HALF)
     if classes is not None:
         whole = (units.kind[on] == "IMAGE") & (units.cls[on] == -1)
         on = keep(on, whole | np.isin(units.cls[on], list(classes)), OTHER_CLASSES)
@@ -90,6 +90,12 @@ def population(
     elif error == "CLS":
         on = keep(on, np.isin(kind, ("TP", "FP_CLS")), NOT_CONFUSED)
     return Population(error, on, _loss(units, error, on), units.image[on], units.weight[on], left_out)
+
+
+@lru_cache(maxsize=2)
+def _halves(detections: DetectionSet) -> np.ndarray:
+    """The half of each image; asked once a hypothesis."""
+    return np.array([i.half for i in detections.images], dtype=np.str_)
 
 
 def _loss(units: Units, error: ErrorType, rows: IntArray) -> FloatArray:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from core.error_slices.assign import IGNORED, Matching
-from core.error_slices.detections import BoolArray, DetectionSet, FloatArray
-from core.error_slices.masks import Masks, decode
+from core.error_slices.detections import BoolArray, DetectionSet, FloatArray, Rle
+from core.error_slices.masks import Masks, area_of, decode
+from core.error_slices.sources.coco_masks import box_of
 from core.error_slices.units import Regions
 
 LEAST_PIXELS = 16
@@ -101,7 +103,12 @@ def region_units(detections: DetectionSet, matching: Matching, masks: Masks) -> 
     alone = np.flatnonzero(matching.kind[said] != "TP")
     truth = np.r_[real, np.full(len(alone), -1)]
     pred = np.r_[np.where(matching.truth_kind[real] == "TP", matching.truth_ref[real], -1), said[alone]]
-    found = [_region(masks, t, p) for t, p in zip(truth.tolist(), pred.tolist(), strict=True)]
+    known = _KNOWN.setdefault(detections, {})
+    found = []
+    for pair in zip(truth.tolist(), pred.tolist(), strict=True):
+        if pair not in known:
+            known[pair] = _region(masks, *pair)
+        found.append(known[pair])
     value = np.array([r.iou for r in found])
     image = np.r_[detections.truth.image[real], detections.predictions.image[said[alone]]]
     names = [f"g{detections.truth.ids[r]}" for r in real.tolist()] + [f"d{detections.predictions.ids[r]}" for r in said[alone].tolist()]
@@ -133,11 +140,31 @@ def region_units(detections: DetectionSet, matching: Matching, masks: Masks) -> 
     return columns, regions
 
 
+_KNOWN: WeakKeyDictionary[DetectionSet, dict[tuple[int, int], ErrorRegion]] = WeakKeyDictionary()
+"""Regions by rows of the ground truth and the predictions, which stay as they are when the confidence cut moves."""
+
+
 def _region(masks: Masks, truth: int, pred: int) -> ErrorRegion:
     """The region of an instance and a prediction, -1 for none."""
-    there = [decode(m) for m in ([masks.truth[truth]] if truth >= 0 else []) + ([masks.pred[pred]] if pred >= 0 else [])]
-    nothing = np.zeros_like(there[0])
-    return error_region(there[0] if truth >= 0 else nothing, there[-1] if pred >= 0 else nothing)
+    if truth < 0 or pred < 0:
+        return _alone(masks.truth[truth] if pred < 0 else masks.pred[pred], missed=pred < 0)
+    mine, other = masks.truth[truth], masks.pred[pred]
+    boxes = np.array([box_of(mine), box_of(other)], np.float64)  # they overlap, so neither is empty
+    left, top = boxes[:, :2].min(0).astype(int).tolist()
+    right, bottom = boxes[:, 2:].max(0).astype(int).tolist()
+    part = np.s_[top:bottom, left:right]
+    found = error_region(decode(mine)[part], decode(other)[part])
+    around = _moved(found.xyxy, left, top) or found.xyxy
+    return replace(found, xyxy=around, under_xyxy=_moved(found.under_xyxy, left, top), over_xyxy=_moved(found.over_xyxy, left, top))
+
+
+def _alone(mask: Rle, *, missed: bool) -> ErrorRegion:
+    """The region of a mask without a partner: all of it."""
+    box = box_of(mask) or (0.0, 0.0, 0.0, 0.0)
+    pixels = (box[2] - box[0]) * (box[3] - box[1])
+    here = box if pixels else None
+    share = area_of(mask) / pixels if pixels else 0.0
+    return ErrorRegion(0.0, box, here if missed else None, None if missed else here, float(missed), float(not missed), share)
 
 
 def _boxes(found: list[tuple[float, float, float, float] | None]) -> FloatArray:

@@ -250,3 +250,28 @@ def test_masks_survive_their_run_lengths():
     assert (decode(encode(pixels)) == pixels).all()
     assert decode(of_polygons([[1, 1, 5, 1, 5, 4, 1, 4]], (7, 11))).sum() == 12
     assert decode(of_box(np.array([1.0, 1, 5, 4]), (7, 11)))[1:4, 1:5].all()
+
+
+def test_regions_lie_where_the_masks_are_and_stay_when_the_cut_moves():
+    size = (40, 60)
+    truth = masked([blank((20, 30, 36, 50), size=size)])
+    said = masked([blank((20, 34, 36, 54), size=size), blank((0, 0, 4, 4), size=size)], score=[0.9, 0.3])
+    made = DetectionSet("x", "m", "segmentation", (ClassName("1", "car"),), (Image("7", "7.jpg", 60, 40),), truth, said)
+    units = make_units(made)
+    assert units.xyxy[units.on("seg")].tolist() == [[30, 20, 54, 36], [0, 0, 4, 4]]
+    assert units.regions is not None
+    assert units.regions.under_xyxy[0].tolist() == [30, 20, 34, 36]
+    assert units.regions.over_xyxy[0].tolist() == [50, 20, 54, 36]
+    assert units.regions.fraction.tolist() == [8 / 24, 1]
+    for cut, loss in ((0.5, [1 / 3]), (0.95, [1])):
+        later = make_units(made, UnitSettings(confidence=cut))
+        assert later.loss[later.on("seg")] == pytest.approx(loss)
+
+
+def test_a_mask_without_pixels_keeps_the_box_of_its_file():
+    size = (40, 60)
+    truth = dataclasses.replace(masked([blank((20, 30, 36, 50), size=size)]), masks=(encode(blank(size=size)),))
+    none = Boxes.of([], [], [], masks=())
+    units = make_units(DetectionSet("x", "m", "segmentation", (ClassName("1", "car"),), (Image("7", "7.jpg", 60, 40),), truth, none))
+    assert units.xyxy[units.on("seg")].tolist() == [[30, 20, 50, 36]]
+    assert units.loss[units.on("seg")].tolist() == [1]
