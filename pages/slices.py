@@ -57,8 +57,8 @@ with top:
     if shell.header(NAME, slice_text.headline(report), slice_text.provenance(report), actions, synthetic=current.synthetic) == "review":
         slice_sets.open_slice(report, first[0].hypothesis.id)
 slice_more.notices(report)
+slice_groups.show(report)
 slice_list.show(report, shown)
-slice_groups.show(current, report)
 slice_match.show(current, report)
 slice_own.show(current, report)
 slice_propose.show(current, report)

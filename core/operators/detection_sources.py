@@ -60,8 +60,9 @@ def look_at_detections(
     Raises:
         InputError: A file cannot be used, its format is not recognised, or a class or an option is not there.
     """
-    given = {"images": images, "class_map": class_map, **options}
-    content, classes = read_with_classes(format, truth, predictions, model=model, name=name, progress=progress, **given)
+    content, classes = read_with_classes(
+        format, truth, predictions, images=images, class_map=class_map, model=model, name=name, progress=progress, **options
+    )
     return ReadDetections(content.report.format, content, classes)
 
 

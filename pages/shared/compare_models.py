@@ -184,7 +184,8 @@ def _overall(c: ModelComparison, slices: ModelSlices, a: str, b: str) -> None:
                 chip(d, tone),  # type: ignore[arg-type]
             ]
         )
-    shell.html(table(["Measure", a, "95 %", b, "95 %", "Difference", "95 %", ""], rows, right=(1, 2, 3, 4, 5, 6)))
+    columns = ["Measure", a, "95 %", b, "95 %", "Difference", "95 %", ""]
+    shell.html(Markup('<div class="od-changes">{}</div>').format(table(columns, rows, right=(1, 2, 3, 4, 5, 6))))
     out = [f"{n:,} {what}" for what, n in c.left_out.items()]
     for side, label in ((c.a, a), (c.b, b)):
         out += [f"{n:,} {what} of {label}" for what, n in side.left_out.items()]

@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.error_slices.groups import GroupAccuracy, GroupTable, group_table
 from core.operators.slice_report import SliceReport
-from core.storage import SavedDetections
 from pages.shared import shell
 from pages.shared.markup import Markup, count, fill, mark, table
 from pages.shared.slice_text import percent
@@ -16,18 +15,19 @@ from pages.shared.slice_text import percent
 ALL = "all"
 
 
-def show(current: SavedDetections, report: SliceReport) -> None:
+def show(report: SliceReport) -> None:
     """The tables of a classifier; nothing for a detector."""
     content = report.units.detections
     if content.classified is None:
         return
     splits = sorted({i.split for i in content.images} - {""})
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        split = st.selectbox("Split", [ALL, *splits], key="group_split", bind="query-params", width=160) if len(splits) > 1 else ALL
+    title = st.container()
+    split = st.selectbox("Split", [ALL, *splits], key="group_split", bind="query-params", width=160) if len(splits) > 1 else ALL
     found = group_table(content, split=None if split in (ALL, None) else split)
     worst = found.worst
     kind = "group" if found.groups else "class"
-    shell.section(fill("Accuracy by {kind}", kind=kind), f"{percent(found.overall.value, 1)} over {count(found.overall.n, 'image')}")
+    with title:
+        shell.section(fill("Accuracy by {kind}", kind=kind), f"{percent(found.overall.value, 1)} over {count(found.overall.n, 'image')}")
     shell.note(
         fill(
             "The worst {kind} is {name}: {a} right ({low} to {high}, n = {n}); mean over {k}: {mean}.",

@@ -18,6 +18,12 @@ RISES = ((0.4, 150), (0.25, 400))
 def notices(report: SliceReport) -> None:
     """What a reader of the list must know before trusting it."""
     by, tested = slice_text.counts(report), [r.tested for r in report.tested if r.tested is not None]
+    images = report.units.detections.images
+    if missing := sum(i.path is None for i in images):
+        n = "none" if missing == len(images) else f"{len(images) - missing:,}"
+        shell.note(
+            f"Of {count(len(images), 'image')} {n} has a file here: what looks at pixels cannot score the others, and there are no crops."
+        )
     if not tested:
         return
     passed, chance = sum(t.paper_pass for t in tested), slice_text.by_chance(report)
@@ -32,10 +38,7 @@ def notices(report: SliceReport) -> None:
     if by["inconclusive"] and not by["verified"] and not by["elevated"]:
         needs = " and ".join(f"about {n:,} to see a rise of {rise:.0%}" for rise, n in RISES)
         most = max(t.inside.n for t in tested)
-        shell.note(
-            f"A slice needs {needs}, four times in five; the largest here has {count(most, 'unit')}. "
-            "More images, or a lower confidence cut for false alarms, bring more."
-        )
+        shell.note(f"A slice needs {needs}, four times in five; the largest here has {count(most, 'unit')}. More images bring more.")
 
 
 def how(report: SliceReport) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import streamlit as st
@@ -12,8 +12,9 @@ import streamlit as st
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.library import read_library
 from core.error_slices.matchers.registry import MATCHERS, Matcher
+from core.error_slices.propose import propose
 from core.error_slices.units import SIDE_OF
-from core.error_slices.vocabulary import load_vocabulary
+from core.error_slices.vocabulary import ANY, load_vocabulary
 from core.errors import InputError
 from core.operators import slices
 from core.operators.slice_report import SliceReport
@@ -50,21 +51,25 @@ def _line(current: SavedDetections, h: Hypothesis) -> None:
 
 
 def _form(current: SavedDetections, report: SliceReport) -> None:
+    names = [c.name for c in report.units.detections.classes]
     text = st.text_area(
         "In your words: a condition that can be answered yes or no for one marked box",
         key="own_text",
         max_chars=_LONGEST,
         height=68,
         placeholder="The pedestrian is partly hidden behind a parked car.",
+        on_change=lambda: _understood(names),
     )
-    proposal = _proposed(" ".join(text.split()), report)
+    for why in propose(text, names).why if text.strip() else ():
+        shell.note(why)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         error = st.selectbox(
             "Type of error", list(slice_text.ERRORS), format_func=slice_text.ERRORS.__getitem__, key="own_error", width=190
         )
-        names = slice_text.CATEGORIES
-        category = st.selectbox("Category", list(names), format_func=names.__getitem__, key="own_category", width=180)
-        classes = st.multiselect("Classes", _classes(report), key="own_classes", placeholder="any class", width=300)
+        kinds = slice_text.CATEGORIES
+        category = st.selectbox("Category", list(kinds), format_func=kinds.__getitem__, key="own_category", width=180)
+        known = _classes(report, st.session_state.get("own_classes", ()))
+        classes = st.multiselect("Classes", known, key="own_classes", placeholder="any class", width=300)
     fits = [m for m in MATCHERS.values() if SIDE_OF[error] in m.sides]
     options = [MODEL, *(m.name for m in fits)]
     if st.session_state.get("own_matcher", MODEL) not in options:
@@ -76,8 +81,6 @@ def _form(current: SavedDetections, report: SliceReport) -> None:
         params = _params(matcher, report) if matcher is not None else {}
     if matcher is not None and matcher.cannot:
         shell.note(f"It cannot tell: {matcher.cannot}.")
-    if proposal:
-        shell.note(proposal)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         name = who.ask("own_who")
         if st.button("Add it", type="primary", key="own_add", disabled=len(" ".join(text.split())) < 8):
@@ -87,14 +90,24 @@ def _form(current: SavedDetections, report: SliceReport) -> None:
                 "text": " ".join(text.split()),
                 "error": error,
                 "category": category,
-                "classes": classes or ["any"],
+                "classes": classes or [ANY],
                 "offline": offline,
             }
             _add(current, json.dumps({"hypotheses": [document]}), report, name)
 
 
-def _proposed(text: str, report: SliceReport) -> Text:
-    return ""
+def _understood(names: Sequence[str]) -> None:
+    """Fill the choices below with what key words make of the text; a person changes what is wrong."""
+    text = str(st.session_state["own_text"])
+    if not text.strip():
+        return
+    found = propose(text, names)
+    st.session_state["own_error"], st.session_state["own_category"] = found.error, found.category
+    st.session_state["own_classes"] = [c for c in found.classes if c != ANY]
+    st.session_state["own_matcher"] = MODEL if found.offline is None else found.offline.name
+    if found.offline is not None:
+        for k, v in found.offline.params.items():
+            st.session_state[f"own_param-{found.offline.name}-{k}"] = v
 
 
 def _params(matcher: Matcher, report: SliceReport) -> dict[str, Any]:
@@ -102,18 +115,21 @@ def _params(matcher: Matcher, report: SliceReport) -> dict[str, Any]:
     for name, p in matcher.params.items():
         label, key = name.replace("_", " ").capitalize(), f"own_param-{matcher.name}-{name}"
         if p.kind == "flag":
-            out[name] = st.checkbox(label, value=bool(p.default), key=key)
+            st.session_state.setdefault(key, bool(p.default))
+            out[name] = st.checkbox(label, key=key)
         elif p.kind == "number":
-            out[name] = st.number_input(label, min_value=0.001, value=float(p.default), key=key, width=130, format="%.4g")
+            st.session_state[key] = float(st.session_state.get(key) or p.default)
+            out[name] = st.number_input(label, min_value=0.001, key=key, width=130, format="%.4g")
         else:
-            options = _classes(report)
-            out[name] = st.selectbox(label, options, index=options.index(p.default) if p.default in options else 0, key=key, width=160)
+            options = [*_classes(report, [st.session_state[key]] if st.session_state.get(key) else ()), ANY]
+            st.session_state.setdefault(key, p.default if p.default in options else options[0])
+            out[name] = st.selectbox(label, options, key=key, width=160)
     return out
 
 
-def _classes(report: SliceReport) -> list[str]:
-    """Groups of classes, then the classes of these detections that matchers know by name too."""
-    return list(dict.fromkeys([*load_vocabulary().groups, *(c.name for c in report.units.detections.classes), "any"]))
+def _classes(report: SliceReport, said: Sequence[str] = ()) -> list[str]:
+    """Groups of classes, then the classes of these detections, then what was said besides."""
+    return list(dict.fromkeys([*load_vocabulary().groups, *(c.name for c in report.units.detections.classes), *said]))
 
 
 def _file(current: SavedDetections, report: SliceReport) -> None:

@@ -184,20 +184,20 @@ def _number(s: SliceSettings, name: str, n: _Number) -> None:
     st.number_input(n.label, low, high, step=step, key=key, help=n.help, on_change=_keep(name, key), format=None if whole else "%.3g")
 
 
-def in_words(s: SliceSettings) -> str:
-    """The settings that decide most, for the line below the headline."""
+def in_words(s: SliceSettings, boxes: bool = True) -> str:
+    """The settings that decide most, for the line below the headline; without those of boxes where there are none."""
     u, t = s.units, s.test
     rule = {
         "calibrated": f"calibrated rule, {t.fdr:.3g} false discovery rate",
         "spearman": "binned Spearman rule",
         "paper": f"rule as printed, windows of {count(t.window, 'unit')}, τ {t.tau:g}",
     }[t.mode]
-    parts = [f"confidence ≥ {u.confidence:g}", f"IoU ≥ {u.iou:g}", f"γ {t.gamma:g}", rule]
+    parts = [*([f"confidence ≥ {u.confidence:g}", f"IoU ≥ {u.iou:g}"] if boxes else []), f"γ {t.gamma:g}", rule]
     if s.halves != "all":
         parts.append("verification half only")
-    if s.fp_includes_loc:
+    if s.fp_includes_loc and boxes:
         parts.append("badly placed predictions count as false alarms")
-    if s.missed_only:
+    if s.missed_only and boxes:
         parts.append("missed means that nothing explains it")
     text = ", ".join(parts)
     return f"{text[0].upper()}{text[1:]}."

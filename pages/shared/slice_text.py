@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from core.error_slices.detections import Task
+from core.error_slices.groups import group_table
 from core.error_slices.hypotheses import Category, Hypothesis
 from core.error_slices.scores import ScoreSource
 from core.error_slices.units import ErrorType, Units
@@ -123,6 +124,8 @@ def counts(report: SliceReport) -> Counter[str]:
 def headline(report: SliceReport) -> Text:
     """How many hypotheses hold up, and the ones that cost most."""
     n, by = len(report.tested), counts(report)
+    if report.saved.task == "classification" and not by["verified"] and not by["elevated"]:
+        return _of_classifier(report)
     if not n:
         return "No hypothesis could be tested on these detections."
     if report.settings.test.mode == "paper":
@@ -151,6 +154,13 @@ def headline(report: SliceReport) -> Text:
     return fill("No hypothesis holds up: none of {n} slices fails more often than the rest.", n=f"{n:,}")
 
 
+def _of_classifier(report: SliceReport) -> Text:
+    found = group_table(report.units.detections)
+    kind = "group" if found.groups else "class"
+    said = "The worst {kind}, {name}, is right {a} of the time, against {b} over all images."
+    return fill(said, kind=kind, name=found.worst.name, a=mark(percent(found.worst.value)), b=percent(found.overall.value))
+
+
 def _as_printed(report: SliceReport, n: int, passed: int) -> Text:
     chance = by_chance(report)
     said = fill("{k} of {n} hypotheses pass the rule as printed", k=f"{passed:,}", n=f"{n:,}")
@@ -177,7 +187,7 @@ def provenance(report: SliceReport) -> Text:
             i=count(len(u.detections.images), "image"),
             e=errors(u, s.task),  # type: ignore[arg-type]
         ),
-        slice_settings.in_words(report.settings),
+        slice_settings.in_words(report.settings, s.task != "classification"),
     ]
     if by["untested"]:
         parts.append(f"{count(by['untested'], 'hypothesis', 'hypotheses')} not tested.")
