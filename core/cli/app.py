@@ -24,6 +24,7 @@ from core.cli.labels import labels
 from core.cli.natr import natr
 from core.cli.ranking import RankOptions, ranks
 from core.cli.show import print_ranking, print_report, print_triage
+from core.cli.slice_precision import precision
 from core.cli.slice_proposals import propose
 from core.cli.slices import slices
 from core.cli.stability import stability
@@ -48,6 +49,7 @@ app.command()(natr)
 app.add_typer(campaign, name="campaign")
 app.add_typer(cases, name="cases")
 app.add_typer(labels, name="labels")
+slices.command()(precision)
 slices.command()(propose)
 app.add_typer(slices, name="slices")
 app.add_typer(footage, name="footage")

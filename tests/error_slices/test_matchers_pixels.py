@@ -53,7 +53,7 @@ def test_an_image_is_dark_if_its_upper_third_is_too():
 
 
 def test_haze_is_bright_everywhere_and_grey():
-    got = matched(many(3), "haze", features(dark_channel=[0.45, 0.63, 0.63], saturation=[0.25, 0.05, 0.5]))
+    got = matched(many(3), "haze", features(dark_channel=[0.37, 0.55, 0.55], saturation=[0.25, 0.05, 0.5]))
     assert_allclose(got.c, [0.25, logistic(3) * logistic(4), logistic(3) * logistic(-5)])
 
 
@@ -117,9 +117,9 @@ def test_a_blurred_box_is_less_sharp():
 def test_the_dark_channel_is_high_in_fog_alone():
     fog = np.full((120, 120), 180)
     street = fog.copy()
-    street[:, ::12] = 10
+    street[:, ::6] = street[:, 1::6] = 10
     assert one(fog)["dark_channel"] == pytest.approx(180 / 255)
-    assert one(street)["dark_channel"] < 0.45
+    assert one(street)["dark_channel"] < 0.3
 
 
 def test_the_laplacian_is_that_of_the_four_neighbours():

@@ -206,7 +206,7 @@ _ALL_MATCHERS = (
         "pixels",
         _ALL,
         appearance.haze,
-        {"dark_channel": _number(0.45), "saturation": _number(0.25)},
+        {"dark_channel": _number(0.37), "saturation": _number(0.25)},
     ),
 )
 MATCHERS: Mapping[str, Matcher] = {m.name: m for m in _ALL_MATCHERS}
