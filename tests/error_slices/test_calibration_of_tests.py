@@ -33,7 +33,7 @@ def draw(random, n, per_image, base, *, together=0.0, saturated=False, rise=0.0,
 
 @pytest.mark.parametrize(
     ("n", "per_image", "base", "together", "saturated"),
-    [(150, 1, 0.2, 0.0, False), (300, 5, 0.5, 0.9, False), (300, 3, 0.8, 0.3, True)],
+    [(150, 1, 0.2, 0.0, False), (300, 5, 0.5, 0.9, False), (300, 3, 0.8, 0.3, True), (600, 4, 0.9, 0.5, False)],
 )
 def test_false_positives_are_as_rare_as_they_should_be(n, per_image, base, together, saturated):
     random = np.random.default_rng(20)

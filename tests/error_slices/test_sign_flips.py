@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from core.error_slices.verification.looks import lift_look, trend_look
+from core.error_slices.verification.looks import as_varied, lift_look, trend_look
 from core.error_slices.verification.rates import dense
 from core.error_slices.verification.region import region_of, windows
 from core.error_slices.verification.settings import Sample
@@ -107,7 +107,15 @@ def test_lift_look_is_the_difference_of_rates():
     share = inside.mean()
     lift = s.loss[inside].mean() - s.loss[~inside].mean()
     assert found.observed[0] == pytest.approx(lift * np.sqrt(len(s.c) * share * (1 - share)) / s.loss.std())
-    assert found.parts.sum() == pytest.approx(found.observed[0])
+    e = s.loss - s.loss.mean()
+    scale = (e[inside] ** 2).mean() / (e**2).mean()
+    assert scale < 1
+    own = as_varied(e, inside)
+    assert own[~inside] == pytest.approx(1)
+    assert ((own * e)[inside] ** 2).mean() == pytest.approx((e**2).mean())
+    assert as_varied(e, ~inside) == pytest.approx(1)
+    parts = (inside - share) * e * own / np.sqrt(300 * share * (1 - share)) / s.loss.std()
+    assert found.parts[:, 0] == pytest.approx([parts[s.image == g].sum() for g in images])
     assert lift_look(np.ones(300, bool), s.loss, number, images) is None
 
 

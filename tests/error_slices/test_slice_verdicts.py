@@ -54,6 +54,32 @@ def test_reasons_name_the_numbers():
     assert small.power < 0.8
 
 
+def test_a_slice_that_always_fails_is_elevated_and_never_verified():
+    s = sample(600, seed=3, rise=0.0, base=0.4)
+    certain = replace(s, loss=np.where(s.c > 0.7, 1.0, s.loss))
+    top = only(certain, (s.c < 0.5) | (s.c > 0.7))
+    found = verify([top], TestSettings())[0]
+    assert (found.verdict, found.inside.value) == ("elevated", 1.0)
+    alone = verify([only(certain, s.c > 0.7)], TestSettings())[0]
+    assert alone.verdict == "inconclusive"
+    assert alone.why == ("0 correct units in the slice, needs 5.",)
+
+
+def test_a_trend_that_makes_no_error_slice_is_rejected_with_the_reason():
+    random = np.random.default_rng(11)
+    c = random.uniform(0.01, 0.99, 3000)
+    base = sample(3000, seed=11)
+    from_below = np.where(c > 0.5, 0.6 * (c - 0.5) / 0.5, 0.7)
+    hump = np.where(c > 0.5, np.where(c > 0.75, (c - 0.75) * 3, (0.75 - c) * 3), 0.3)
+    for rate, reason in ((from_below, "from below"), (hump, "in a part of the slice")):
+        loss = (random.random(3000) < rate).astype(float)
+        found = verify([replace(base, c=c, logit=np.log(c / (1 - c)), loss=loss)], TestSettings())[0]
+        assert found.q_trend < 0.05
+        assert found.verdict == "rejected"
+        assert reason in found.why[0]
+        assert found.power is not None
+
+
 def test_hypotheses_that_cannot_be_tested_do_not_cost_the_others():
     alone = verify([sample()], TestSettings())[0]
     among = verify([sample(), *(only(sample(name=f"small {k}"), slice(10)) for k in range(50))], TestSettings())[0]

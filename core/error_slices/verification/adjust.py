@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.error_slices.detections import BoolArray, FloatArray, IntArray
-from core.error_slices.verification.looks import by_image, studentised
+from core.error_slices.verification.looks import as_varied, by_image, studentised
 from core.error_slices.verification.region import Region, Window
 from core.error_slices.verification.sign_flip import Look
 
@@ -56,5 +56,6 @@ def lift_adjusted(inside: BoolArray, loss: FloatArray, stratum: IntArray, image:
     if not np.any(np.abs(within) > 1e-12):
         return None
     e = _inflated(loss, stratum, count)
+    e = e * as_varied(e, inside)
     parts = by_image(image, within * e, images)[:, None]
     return studentised(images, parts, np.array([(within * loss).sum()]), np.array([(within * within).sum()]), float(e.std()))[0]

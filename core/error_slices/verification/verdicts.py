@@ -224,8 +224,9 @@ def prepare(sample: Sample, settings: TestSettings) -> Prepared:
         if not trendless:
             trend_within = trend_adjusted(region, spans, ranked[region.rows], here, there)
         lift_within = lift_adjusted(inside, loss, stratum, number, images)
-    why = _one_sided(region.loss, errors, settings)
-    return Prepared(tested, trend, lift, (trend_within, lift_within), why, trendless, thinned(region.c, region.loss, settings.gamma))
+    why, alike = _too_alike(region.loss, errors, settings)
+    thin = thinned(region.c, region.loss, settings.gamma)
+    return Prepared(tested, trend, lift, (trend_within, lift_within), why, trendless or alike, thin)
 
 
 def _too_few(inside: ErrorRate, settings: TestSettings) -> tuple[str, ...]:
@@ -238,16 +239,16 @@ def _too_few(inside: ErrorRate, settings: TestSettings) -> tuple[str, ...]:
     return tuple(why)
 
 
-def _one_sided(loss: FloatArray, errors: int, settings: TestSettings) -> tuple[str, ...]:
-    """Why losses of 0 and 1 are too much alike; graded losses need no counts."""
+def _too_alike(loss: FloatArray, errors: int, settings: TestSettings) -> tuple[tuple[str, ...], str]:
+    """Why losses of 0 and 1 allow no verdict, and why they allow none on a trend; graded losses need no counts.
+
+    A slice with hardly a correct unit has no trend to show, yet it may well fail more often than the rest.
+    """
     if np.any((loss > 0) & (loss < 1)):
-        return ()
-    why = []
-    if errors < settings.least_errors:
-        why.append(f"{errors} errors in the slice, needs {settings.least_errors}.")
-    if len(loss) - errors < settings.least_errors:
-        why.append(f"{len(loss) - errors} correct units in the slice, needs {settings.least_errors}.")
-    return tuple(why)
+        return (), ""
+    correct = len(loss) - errors
+    why = () if errors >= settings.least_errors else (f"{errors} errors in the slice, needs {settings.least_errors}.",)
+    return why, "" if correct >= settings.least_errors else f"{correct} correct units in the slice, needs {settings.least_errors}."
 
 
 def decide(item: Prepared, tested: Tested, seen: float | None, level: float, settings: TestSettings) -> Tested:
@@ -277,14 +278,20 @@ def _calibrated(
         return "inconclusive", item.why
     inside, overall = tested.inside.value, tested.overall.value
     higher = inside is not None and overall is not None and inside > overall
-    if _below(tested.q_trend, settings.fdr) and higher and tested.slope is not None and tested.slope > settings.tau:
+    rises = not item.trendless and _below(tested.q_trend, settings.fdr)
+    steep = tested.slope is not None and tested.slope > settings.tau
+    if rises and higher and steep:
         return "verified", ()
     if _below(tested.q_lift, settings.fdr) and inside is not None and overall is not None and inside - overall > settings.least_lift:
         return "elevated", ()
     if item.trendless:
         return "inconclusive", (item.trendless,)
-    if _below(tested.q_reversed, settings.fdr):
+    if not rises and _below(tested.q_reversed, settings.fdr):
         return "reversed", ()
+    if rises and not steep:
+        return "rejected", (f"Errors rise in a part of the slice, not over all of it: slope {tested.slope:.2f}, needs {settings.tau:g}.",)
+    if rises:
+        return "rejected", (f"Errors rise with the score, but from below: {inside:.0%} inside, {overall:.0%} of all units.",)
     if seen is None or seen < ENOUGH:
         chance = "Unknown power" if seen is None else f"Power {seen:.0%}"
         return "inconclusive", (
