@@ -178,9 +178,9 @@ def test_conditions_that_recur_among_errors_become_statements_for_the_other_half
         None,
     )
     assert h.id.startswith("dd_")
-    assert "light: dark" in h.rationale and "1.00" in h.rationale
+    assert "light: dark" in h.rationale and "1.00 [" in h.rationale
     left = {x.text: x.why for x in out.left_out}
-    assert "do not fail more often" in left["light: bright"]
+    assert left["light: bright"].startswith("Units with it do not fail more often: 0.00 [0.00, ")
     assert "at most 70% may" in left["background: meadow"]
     discovery = {i for i, x in enumerate(units.detections.images) if x.half == "discovery"}
     captions = [r for r in stub_llm.asked if r.body["model"] == "seer"]
@@ -288,7 +288,7 @@ def test_templates_find_what_stands_before_what():
     h = out.hypotheses[0]
     assert (h.text, h.error, h.classes, h.half_only) == ("The car is partly hidden by a person.", "FN", ("car",), True)
     assert (h.offline.name, dict(h.offline.params)) == ("occluded_by", {"by": "person"})
-    assert "1.00" in h.rationale and "0.00" in h.rationale
+    assert "1.00 [" in h.rationale and "0.00 [" in h.rationale
     assert len(out.hypotheses) == 1
 
 

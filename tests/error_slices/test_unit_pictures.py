@@ -98,6 +98,21 @@ def test_pictures_are_turned_only_where_the_boxes_are(tmp_path):
     assert load_picture(turned).size == (300, 400)
 
 
+def test_pictures_that_are_turned_by_half_stand_as_viewers_show_them(tmp_path):
+    exif = Pillow.Exif()
+    exif[0x0112] = 3  # a half turn
+    assert load_picture(saved(tmp_path, exif=exif)).getpixel((179, 179))[0] > 200  # the spot lay at (200..239, 100..139)
+    exif[0x0112] = 6
+    unknown = saved(tmp_path, stated=(0, 0), exif=exif)
+    assert load_picture(unknown).size == (300, 400)
+
+
+def test_of_16_bits_the_upper_eight_are_shown(tmp_path):
+    path = tmp_path / "deep.png"
+    Pillow.fromarray(np.full((20, 30), 40_000, np.uint16)).save(path)
+    assert load_picture(Image("1", "deep.png", 30, 20, path)).getpixel((5, 5)) == (156, 156, 156)
+
+
 def test_the_same_unit_gives_the_same_bytes(tmp_path):
     image = saved(tmp_path)
     a, b = (unit_pictures(load_picture(image), image, (200, 100, 240, 140)) for _ in range(2))

@@ -14,7 +14,7 @@ from core.error_slices.dedupe import Embed
 from core.error_slices.generate.asking import Asked, JsonAsk, ask_all, list_of, needs_list
 from core.error_slices.generate.captions import Captions, CaptionSample, ask_attributes, ask_captions, caption_sample
 from core.error_slices.generate.statements import Generated, LeftOut, category_of, flaw_of, hypothesis_id, tell_apart
-from core.error_slices.generate.values import ValueFound, ValueRules, merged_names, recurring_values
+from core.error_slices.generate.values import ValueFound, ValueRules, in_words, merged_names, recurring_values
 from core.error_slices.hypotheses import CATEGORIES, Category, Hypothesis
 from core.error_slices.population import population
 from core.error_slices.units import ErrorType, Units
@@ -212,8 +212,8 @@ def _plain_category(f: ValueFound) -> Category:
 
 def _hypothesis(text: str, category: Category, f: ValueFound, options: DataOptions) -> Hypothesis:
     why = (
-        f"On the discovery half {f.units} of the described units in {f.images} images have it; their weighted error rate is "
-        f"{f.with_it:.2f}, that of the others {f.without or 0:.2f}. Described as {f.attribute}: {f.value}."
+        f'Described as "{f.attribute}: {f.value}" on a sample of the discovery half. Weighted error rate {in_words(f.inside)}, '
+        f"of the others {in_words(f.outside)}."
     )
     return Hypothesis(
         hypothesis_id("data", text, options.error, options.classes),

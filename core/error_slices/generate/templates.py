@@ -10,10 +10,12 @@ import numpy as np
 
 from core.error_slices.detections import FloatArray
 from core.error_slices.generate.statements import Generated, LeftOut, hypothesis_id, tell_apart
-from core.error_slices.generate.values import ValueRules
+from core.error_slices.generate.values import ValueRules, in_words
 from core.error_slices.hypotheses import Hypothesis, OfflineMatcher
 from core.error_slices.population import population
 from core.error_slices.units import SIDE_OF, ErrorType, Units
+from core.error_slices.verification.rates import dense, error_rate
+from core.error_slices.verification.settings import ErrorRate
 
 COVERED = 0.1
 """Share of a box that another must cover to count as standing before it."""
@@ -25,15 +27,13 @@ LOWER = 0.01
 class _Pair:
     of: int
     by: int
-    units: int
-    images: int
     share: float
-    with_it: float
-    without: float
+    inside: ErrorRate
+    outside: ErrorRate
 
     @property
     def lift(self) -> float:
-        return self.with_it - self.without
+        return (self.inside.value or 0.0) - (self.outside.value or 0.0)
 
 
 def propose_by_templates(
@@ -66,7 +66,7 @@ def propose_by_templates(
     pairs = _pairs(units, error, people.units, people.loss)
     left_out: list[LeftOut] = []
     made: list[Hypothesis] = []
-    for p in sorted(pairs, key=lambda p: (-p.lift * p.units, p.of, p.by)):
+    for p in sorted(pairs, key=lambda p: (-p.lift * p.inside.n, p.of, p.by)):
         text = _text(error, class_names[p.of], class_names[p.by])
         if why := _why_not(p, rules):
             left_out.append(LeftOut(text, why))
@@ -76,10 +76,7 @@ def propose_by_templates(
             left_out.append(LeftOut(text, f"{most} pairs have more errors to explain."))
             continue
         about = (class_names[p.of],)
-        why = (
-            f"On the discovery half {p.units} boxes in {p.images} images; they fail at a rate of {p.with_it:.2f}, "
-            f"other boxes of the class at {p.without:.2f}."
-        )
+        why = f"Error rate on the discovery half {in_words(p.inside)}, of other boxes of the class {in_words(p.outside)}."
         made.append(
             Hypothesis(
                 hypothesis_id("data", text, error, about),
@@ -93,7 +90,7 @@ def propose_by_templates(
                 half_only=True,
             )
         )
-    notes = (f"{len(pairs)} pairs of classes overlap among {len(people.units)} boxes of the discovery half; no model was asked.",)
+    notes = (f"{len(pairs)} pairs of classes overlap among {len(people.units):,} boxes of the discovery half; no model was asked.",)
     new, twins = tell_apart(made, known)
     return Generated(new, (*twins, *left_out), notes)
 
@@ -104,11 +101,11 @@ def _text(error: ErrorType, of: str, by: str) -> str:
 
 
 def _why_not(p: _Pair, rules: ValueRules) -> str:
-    if p.images < rules.least_images:
-        return f"It is seen in {p.images} images; {rules.least_images} are needed."
+    if p.inside.images < rules.least_images:
+        return f"It is seen in {p.inside.images} images; {rules.least_images} are needed."
     if p.share > rules.most_share:
         return f"{p.share:.0%} of the class have it; at most {rules.most_share:.0%} may."
-    return "" if p.lift > rules.least_lift else f"Such boxes do not fail more often ({p.with_it:.2f} against {p.without:.2f})."
+    return "" if p.lift > rules.least_lift else f"Such boxes do not fail more often: {in_words(p.inside)} against {in_words(p.outside)}."
 
 
 def _pairs(units: Units, error: ErrorType, rows: np.ndarray, loss: FloatArray) -> list[_Pair]:
@@ -130,13 +127,17 @@ def _pairs(units: Units, error: ErrorType, rows: np.ndarray, loss: FloatArray) -
     out = []
     for (of, by), mine in members.items():
         peers = [u for u in lost if units.cls[u] == of]
-        others = [lost[u] for u in peers if u not in mine]
-        if not others:
+        if len(peers) == len(mine):
             continue
-        images = len({int(units.image[u]) for u in mine})
-        rate = float(np.mean([lost[u] for u in mine]))
-        out.append(_Pair(of, by, len(mine), images, len(mine) / len(peers), rate, float(np.mean(others))))
+        inside, outside = (_rate(units, us, lost) for us in (sorted(mine), [u for u in peers if u not in mine]))
+        out.append(_Pair(of, by, len(mine) / len(peers), inside, outside))
     return out
+
+
+def _rate(units: Units, rows: list[int], lost: dict[int, float]) -> ErrorRate:
+    at = np.array(rows, np.int64)
+    image, known = dense(units.image[at])
+    return error_rate(np.array([lost[u] for u in rows], np.float64), np.ones(len(at)), image, len(known))
 
 
 def _covers(xyxy: FloatArray, height: int, *, nearer: bool) -> np.ndarray:

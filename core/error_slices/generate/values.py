@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core.error_slices.generate.captions import Captions, CaptionSample, tidy
+from core.error_slices.verification.rates import dense, error_rate
+from core.error_slices.verification.settings import ErrorRate
 
 
 @dataclass(frozen=True)
@@ -33,27 +35,24 @@ class ValueFound:
     Attributes:
         attribute: Its name.
         value: Its name.
-        units: Captioned units that have it.
-        images: Images among them.
         share: Of the units that were captioned.
-        with_it: Error rate of units that have it, weighted back to the population.
-        without: Of the others, None if there are none.
+        inside: Error rate of units that have it, weighted back to the population.
+        outside: Of the other captioned ones.
         why: Why it is left out, "" if it is kept.
     """
 
     attribute: str
     value: str
-    units: int
-    images: int
     share: float
-    with_it: float
-    without: float | None
+    inside: ErrorRate
+    outside: ErrorRate
     why: str
 
     @property
     def lift(self) -> float:
         """Difference of the error rates; -1 where there is nothing to compare with."""
-        return -1.0 if self.without is None else self.with_it - self.without
+        a, b = self.inside.value, self.outside.value
+        return -1.0 if a is None or b is None else a - b
 
 
 def recurring_values(
@@ -101,22 +100,26 @@ def merged_names(answer: Mapping[str, object] | None, seen: Mapping[str, Sequenc
 
 def _value(attribute: str, value: str, rows: np.ndarray, everyone: np.ndarray, sample: CaptionSample, rules: ValueRules) -> ValueFound:
     others = np.setdiff1d(everyone, rows)
-    images = len(set(sample.image[rows].tolist()))
     share = len(rows) / len(everyone)
-    inside = _rate(sample, rows)
-    outside = _rate(sample, others) if len(others) else None
-    lift = None if outside is None else inside - outside
-    if images < rules.least_images:
-        why = f"It is seen in {images} images; {rules.least_images} are needed."
+    found = ValueFound(attribute, value, share, _rate(sample, rows), _rate(sample, others), "")
+    if found.inside.images < rules.least_images:
+        why = f"It is seen in {found.inside.images} images; {rules.least_images} are needed."
     elif share > rules.most_share:
         why = f"{share:.0%} of the units have it; at most {rules.most_share:.0%} may."
-    elif lift is None or lift <= rules.least_lift:
-        why = f"Units with it do not fail more often ({inside:.2f} against {outside or 0:.2f})."
+    elif found.lift <= rules.least_lift:
+        why = f"Units with it do not fail more often: {in_words(found.inside)} against {in_words(found.outside)}."
     else:
         why = ""
-    return ValueFound(attribute, value, len(rows), images, share, inside, outside, why)
+    return replace(found, why=why)
 
 
-def _rate(sample: CaptionSample, rows: np.ndarray) -> float:
-    w = sample.weight[rows]
-    return float((w * sample.error[rows]).sum() / w.sum())
+def in_words(rate: ErrorRate) -> str:
+    """A rate with its interval and what it rests on."""
+    if rate.value is None or rate.low is None or rate.high is None:
+        return "unknown (no unit)"
+    return f"{rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}] (n = {rate.n:,}, {rate.images:,} images)"
+
+
+def _rate(sample: CaptionSample, rows: np.ndarray) -> ErrorRate:
+    image, known = dense(sample.image[rows])
+    return error_rate(sample.error[rows], sample.weight[rows], image, len(known))

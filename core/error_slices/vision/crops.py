@@ -82,8 +82,8 @@ def image_digest(image: Image) -> str:
 def load_picture(image: Image) -> Picture:
     """The pixels of an image, RGB, turned as its boxes are.
 
-    Files of cameras say how they were held. Boxes of most data sets count pixels as they are stored, some as they are shown; which of them
-    is told by the size that the ground truth gives.
+    Files of cameras say how they were held. Boxes count pixels as viewers show them, unless the ground truth gives the size of the pixels
+    as they are stored. Of 16 bits the upper eight are taken.
 
     Raises:
         InputError: It has no file, or one that is no image that can be read; named.
@@ -96,11 +96,12 @@ def load_picture(image: Image) -> Picture:
         with Pillow.open(path) as opened:
             if opened.width * opened.height > MOST_PIXELS:
                 raise ValueError(f"{opened.width:,} x {opened.height:,} pixels are more than {MOST_PIXELS:,}")
-            turned = opened.getexif().get(_ORIENTATION, 1) != 1
-            if turned and (image.width, image.height) != opened.size:
-                return ImageOps.exif_transpose(opened).convert("RGB")
-            return opened.convert("RGB")
-    except (OSError, ValueError, SyntaxError, Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as e:
+            turned: Picture = opened
+            if opened.getexif().get(_ORIENTATION, 1) != 1:
+                turned = ImageOps.exif_transpose(opened)
+            as_stored = (image.width, image.height) == opened.size != turned.size
+            return _eight_bits(opened if as_stored else turned).convert("RGB")
+    except (OSError, ValueError, SyntaxError, EOFError, Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as e:
         raise InputError(f'"{image.file_name}" is no image that can be read: {str(e)[:200] or type(e).__name__}.') from e
 
 
@@ -128,6 +129,17 @@ def unit_pictures(picture: Picture, image: Image, box: Sequence[int] | None, set
     crop = _scaled(part, zoom)
     _draw(crop, ((x1 - region[0]) * zoom, (y1 - region[1]) * zoom, (x2 - region[0]) * zoom, (y2 - region[1]) * zoom))
     return UnitPictures(_jpeg(frame, settings), _jpeg(crop, settings))
+
+
+def _eight_bits(picture: Picture) -> Picture:
+    """A picture of 16 bits in eight, others as they are."""
+    import numpy as np
+    from PIL import Image as Pillow
+
+    if not picture.mode.startswith("I"):
+        return picture
+    pixels = np.asarray(picture).astype(np.float64)
+    return Pillow.fromarray((pixels / (256 if pixels.max(initial=0) > 255 else 1)).clip(0, 255).astype(np.uint8))
 
 
 def _path(image: Image) -> Path:
