@@ -10,7 +10,7 @@ import numpy as np
 
 from core.error_slices.detect import Detected
 from core.error_slices.detections import BoolArray, Boxes, ClassName, DetectionSet, Image, IntArray, SourceReport, Task
-from core.error_slices.sources.assemble import unmapped_of
+from core.error_slices.sources.assemble import never_meant, unmapped_of, without_predictions
 from core.error_slices.sources.class_map import ClassTable, counted, map_classes
 from core.errors import InputError
 
@@ -70,7 +70,7 @@ def with_detections(truth: DetectionSet, detected: Detected, class_map: Mapping[
             "predictions": int(use.sum()),
             **{k: n for k, n in counts.items() if n},
         },
-        (*truth.report.problems, *(f"{f.name}: {f.why}; left out." for f in detected.failed)),
+        (*without_predictions(truth.report.problems), *never_meant(table), *(f"{f.name}: {f.why}; left out." for f in detected.failed)),
         unmapped_of(table),
     )
     return replace(

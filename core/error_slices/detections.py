@@ -175,7 +175,7 @@ class SourceReport:
         files: Names of the files read.
         counts: How many of what was read or left out, by a name that a screen can show, e.g. "crowd regions".
         problems: What was left out or changed, one sentence each, with the place in the file.
-        unmapped: Classes that no class of the other side matches, with how many boxes they have; nothing of them is dropped silently.
+        unmapped: Classes of the predictions that no class of the ground truth matches, with how many predictions they have, all left out.
     """
 
     format: str

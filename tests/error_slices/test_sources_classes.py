@@ -136,3 +136,10 @@ def test_every_reader_says_what_it_reads(name):
     assert reader.name == name
     assert all(text and text[0].islower() for text in (reader.truth, reader.predictions) if text)
     assert all(text.endswith(".") for text in reader.options.values())
+
+
+def test_a_json_file_that_is_not_recognised_is_explained_by_the_reader_of_coco(tmp_path):
+    with pytest.raises(InputError, match="are the two files swapped"):
+        read_source(None, written(tmp_path / "dt.json", [found()]), None)
+    with pytest.raises(InputError, match="cut off"):
+        read_source(None, written(tmp_path / "broken.json", '{"images": ['), None)

@@ -250,6 +250,7 @@ def test_a_large_file_is_recognised_by_its_ends(tmp_path):
         ("[" * 100_000, "broken JSON"),
         ('{"images": [{"id": ' + "9" * 5000 + "}]}", "broken JSON"),
         ("[]", "are the two files swapped?"),
+        ('{"images": 1}', 'no list "images"'),
         ("3", "is an object"),
         ("{}", 'no list "images"'),
         ('{"images": {}}', 'no list "images"'),

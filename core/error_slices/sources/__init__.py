@@ -165,7 +165,7 @@ def reader(name: str) -> Reader:
 
 
 def _parse(format: str | None, truth: Path, predictions: Path | None, images: Path | None, options: Mapping[str, Any]) -> Parsed:
-    name = format or detect_format(truth)
+    name = format or detect_format(truth) or ("coco" if truth.suffix.lower() == ".json" and truth.is_file() else None)
     if name is None:
         if not truth.exists():
             raise InputError(f"{truth.name}: there is no such file or folder.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,9 @@ from core.error_slices.detections import Boxes, Classified, DetectionSet, Source
 from core.error_slices.sources.class_map import ClassTable, counted, map_classes
 from core.error_slices.sources.image_files import ImageFolder, Progress, with_files
 from core.error_slices.sources.parsed import Parsed, ParsedBoxes
+
+NOTHING_SAID = "There is no prediction: every object counts as missed."
+NEVER_SAID = "Never predicted, so all of it counts as missed:"
 
 
 def table_of(parsed: Parsed, class_map: Mapping[str, str] | None = None) -> ClassTable:
@@ -93,26 +96,35 @@ def _look_at_sides(parsed: Parsed, truth: Boxes, predictions: Boxes, table: Clas
     if not len(truth):
         remarks.say("no ground truth", "There is no box of ground truth: every prediction counts as a false positive.")
     if not len(predictions):
-        remarks.say("no predictions", "There is no prediction: every object counts as missed.")
+        remarks.say("no predictions", NOTHING_SAID)
     drawn = np.prod(truth.xyxy[:, 2:] - truth.xyxy[:, :2], axis=1)
     large = truth.area > drawn * 1.02 + 1
     if large.any():
         remarks.count("boxes of ground truth with a stated area larger than the box, kept as stated", int(large.sum()))
+    if parsed.complete:
+        for sentence in never_meant(table):
+            remarks.say("classes of the ground truth alone", sentence)
     hit = set(predictions.cls.tolist())
-    never = [t.name for i, t in enumerate(table.truth) if t.boxes and i not in hit]
+    never = [t.name for i, t in enumerate(table.truth) if t.boxes and i not in hit and not (parsed.complete and not t.sources)]
     if never and len(predictions):
-        remarks.say(
-            "never predicted", f"Never predicted, so all of it counts as missed: {', '.join(never[:12])}{' …' if len(never) > 12 else ''}."
-        )
+        remarks.say("never predicted", f"{NEVER_SAID} {', '.join(never[:12])}{' …' if len(never) > 12 else ''}.")
 
 
-def unmapped_of(table: ClassTable, complete: bool = True) -> dict[str, int]:
-    """Classes of both sides that have boxes and no counterpart; those of the ground truth only where all that a detector knows is known."""
-    out = {r.name: r.boxes for r in table.unmapped if r.boxes}
-    if complete:
-        for t in table.unmatched_truth:
-            out[f"{t.name} (ground truth)"] = t.boxes
-    return out
+def unmapped_of(table: ClassTable) -> dict[str, int]:
+    """Classes of the predictions that stand for nothing, with how many predictions are left out for it."""
+    return {r.name: r.boxes for r in table.unmapped if r.boxes}
+
+
+def never_meant(table: ClassTable) -> tuple[str, ...]:
+    """A sentence on the classes of the ground truth that no class of the detector stands for, if there are any."""
+    names = [f"{t.name} ({t.boxes:,})" for t in table.unmatched_truth]
+    more = " …" if len(names) > 12 else ""
+    return (f"No class of the detector stands for these, so all of them count as missed: {', '.join(names[:12])}{more}.",) if names else ()
+
+
+def without_predictions(problems: Sequence[str]) -> tuple[str, ...]:
+    """Sentences of a report that still hold when the predictions are replaced by others."""
+    return tuple(p for p in problems if p != NOTHING_SAID and not p.startswith(NEVER_SAID))
 
 
 def assemble(
@@ -178,9 +190,7 @@ def assemble(
         truth=truth,
         predictions=predictions,
         classified=classified,
-        report=SourceReport(
-            parsed.format, tuple(parsed.files), {**read, **remarks.counts}, remarks.problems, unmapped_of(table, parsed.complete)
-        ),
+        report=SourceReport(parsed.format, tuple(parsed.files), {**read, **remarks.counts}, remarks.problems, unmapped_of(table)),
         dataset=parsed.dataset,
         licence=parsed.licence,
         paired=parsed.paired,
