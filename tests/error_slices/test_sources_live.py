@@ -14,7 +14,7 @@ def test_the_report_says_nothing_of_predictions_that_are_gone(tmp_path):
     truth = read_source("coco", written(tmp_path / "gt.json", coco()), None)
     assert any("There is no prediction" in p for p in truth.report.problems)
     boxes = Boxes.of([0, 0], [0, 1], [[10, 20, 40, 35], [1, 1, 5, 5]], score=[0.9, 0.8])
-    detected = Detected("m.pt", (ClassName("0", "Car"), ClassName("1", "kite")), "detection", truth.images, boxes, (), 0)
+    detected = Detected("m.pt", "detection", (ClassName("0", "Car"), ClassName("1", "kite")), truth.images, boxes, (), 0)
     made = with_detections(truth, detected)
     assert len(made.predictions) == 1
     assert made.report.unmapped == {"kite": 1}
