@@ -9,8 +9,8 @@ from typing import Any
 
 from core.llm.messages import Token
 
-KEPT = 8
-"""Tokens of an answer that are read and kept; a yes or no stands among the first."""
+KEPT = 2
+"""Tokens of an answer that are read and kept: a yes or no is the first, and lists of twenty for thousands of calls take room."""
 _MARKS = str.maketrans({"\u0120": " ", "\u2581": " ", "\u010a": "\n", "\u0109": "\t", "\u00a0": " "})
 """How byte-pair and sentence-piece vocabularies write blanks; some servers hand the marks on."""
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")

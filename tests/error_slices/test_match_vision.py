@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.digest import sha256_bytes
 from core.error_slices.vision.ask import question_of
 from core.error_slices.vision.cost import plan_match
 from core.error_slices.vision.match_vision import match_with_model
@@ -303,14 +304,17 @@ def test_log_probabilities_that_are_dropped_now_and_then_are_asked_for_again(sto
     assert not out.partial and len(out.scores["dark"].units) == 12
 
 
-def test_log_probabilities_that_stay_away_end_the_run(store, stub_llm, units):
+def test_log_probabilities_that_stay_away_end_the_run(store, stub_llm, tmp_path):
     def broken(c, request):
         return logprob(c, request) if red(request) is not None else completion({"content": "Yes"})
 
-    out = match(store, stub_llm, units, DARK, script=seeing(broken))
-    assert "without the log-probabilities" in out.stopped or set(out.scores["dark"].flags) == {"failed"}
-    assert out.partial
-    assert np.isnan(out.scores["dark"].c).all()
+    units = scene(tmp_path / "many", 10)
+    out = match(store, stub_llm, units, DARK, script=seeing(broken), options=MatchOptions(limits=Limits(start=1, most=1)))
+    assert "10 answers in a row came without the log-probabilities" in out.stopped
+    assert out.partial and out.hypotheses[0].not_reached > 0
+    assert set(out.scores["dark"].flags) == {"failed"} and np.isnan(out.scores["dark"].c).all()
+    again = match(store, stub_llm, units, DARK, script=seeing(logprob))  # the server was mended
+    assert (again.stopped, again.partial, again.hypotheses[0].scored) == ("", False, 30)
 
 
 # Failures, budgets, cancel.
@@ -355,6 +359,16 @@ def test_pictures_that_cannot_be_read_are_named_and_the_rest_goes_on(store, stub
     assert out.hypotheses[0].left_out == {"without an image file": 3}
     assert out.hypotheses[0].failed == {"its image cannot be read": 3}
     assert any("0.png" in p for p in out.problems) and any("1.png" in p for p in out.problems)
+
+
+def test_a_picture_that_changed_since_it_was_imported_is_not_asked_about(store, stub_llm, units):
+    from dataclasses import replace
+
+    images = tuple(replace(i, sha256=sha256_bytes(i.path.read_bytes())) for i in units.detections.images)
+    images[2].path.write_bytes(images[3].path.read_bytes())
+    out = match(store, stub_llm, replace(units, detections=replace(units.detections, images=images)), DARK)
+    assert out.hypotheses[0].failed == {"its image cannot be read": 3}
+    assert any("its content has changed" in p for p in out.problems)
 
 
 def test_cancel_keeps_what_is_there_and_a_second_run_goes_on(store, stub_llm, tmp_path):

@@ -76,7 +76,17 @@ def image_digest(image: Image) -> str:
     Raises:
         InputError: It has none, or it cannot be read.
     """
-    return image.sha256 or _digest(_path(image))
+    return image.sha256 or _file_digest(image)
+
+
+def check_unchanged(image: Image) -> None:
+    """Whether the file of an image is still the one that was imported: an answer about another picture must not be kept under its name.
+
+    Raises:
+        InputError: It is not, or cannot be read.
+    """
+    if image.sha256 and _file_digest(image) != image.sha256:
+        raise InputError(f'"{image.file_name}" is not the picture that was imported: its content has changed.')
 
 
 def load_picture(image: Image) -> Picture:
@@ -148,12 +158,18 @@ def _path(image: Image) -> Path:
     return image.path
 
 
-@lru_cache(maxsize=4_096)
-def _digest(path: Path) -> str:
+def _file_digest(image: Image) -> str:
+    path = _path(image)
     try:
-        return sha256_bytes(path.read_bytes())
+        told = path.stat()
+        return _digest(path, told.st_mtime_ns, told.st_size)
     except OSError as e:
-        raise InputError(f'The image "{path.name}" cannot be read: {e.strerror or e}.') from e
+        raise InputError(f'The image "{image.file_name}" cannot be read: {e.strerror or e}.') from e
+
+
+@lru_cache(maxsize=16_384)
+def _digest(path: Path, _changed: int, _size: int) -> str:
+    return sha256_bytes(path.read_bytes())
 
 
 def _around(box: tuple[float, float, float, float], size: tuple[int, int], margin: float) -> tuple[int, int, int, int]:

@@ -32,12 +32,15 @@ from core.llm.connections import learn
 from core.llm.loop import wait_for
 from core.llm.pace import cost_of
 from core.llm.runner import Lane, Runner, StoppedError
+from core.storage.calls import Journal
 from core.storage.store import Store
 
 REFUSED = 3
 """Refusals of a hypothesis by the server, with no answer to it before, after which it is asked no more."""
 DROPPED = 10
 """Answers without log-probabilities in a row after which a run ends."""
+REPEATS = 50
+"""Repeats, over all runs, of a call whose log-probabilities were dropped."""
 SOON = 20
 """New calls after which the time that is left is told."""
 
@@ -81,7 +84,7 @@ def match_with_model(
         ability, work, digests = known
         spec = work.spec
     with store.calls.journal() as journal:
-        run = _Run(units, work, endpoint, progress, cancel, start)
+        run = _Run(units, work, endpoint, journal, progress, cancel, start)
         run.runner = Runner(journal, limits_of(endpoint, options), cancel=run.ended)
         run.lane = run.runner.lane(endpoint)
         wait_for(run.all())
@@ -135,6 +138,7 @@ class _Run:
     units: Units
     work: Work
     endpoint: Endpoint
+    journal: Journal
     progress: Callable[[MatchProgress], None] | None
     cancel: Callable[[], bool] | None
     start: float
@@ -207,7 +211,7 @@ class _Run:
 
         call = await self.runner.ask(self.lane, self.keys.of(question, order, seed), make)
         if dropped(self.work.spec, call):
-            call = await self.runner.ask(self.lane, self.keys.of(question, order, seed, again=1), make)
+            call = await self.runner.ask(self.lane, await self._next_key(question, order, seed), make)
             self._dropped = self._dropped + 1 if dropped(self.work.spec, call) else 0
             if self._dropped >= DROPPED:
                 self.why = (
@@ -216,6 +220,15 @@ class _Run:
         elif call.status == "done":
             self._dropped = 0
         return call
+
+    async def _next_key(self, question: Question, order: Order, seed: int) -> str:
+        """Key of the first repeat that was not answered without log-probabilities as well, by this run or an earlier one."""
+        for again in range(1, REPEATS):
+            key = self.keys.of(question, order, seed, again)
+            known = await asyncio.wrap_future(self.journal.get(key))
+            if known is None or not dropped(self.work.spec, known):
+                return key
+        return self.keys.of(question, order, seed, REPEATS)
 
     def _failure(self, hypothesis: Hypothesis, call: StoredCall) -> str:
         kind, _, text = call.error.partition(": ")
@@ -229,7 +242,7 @@ class _Run:
         budget, tally = self.runner.budget, self.runner.tally
         done, total = len(self.found), len(self.work.questions)
         seconds = time.monotonic() - self.start
-        left = seconds / done * (total - done) if budget.calls >= SOON else None
+        left = seconds / budget.calls * (total - done) * len(self.work.spec.variants) if budget.calls >= SOON else None
         return MatchProgress(
             done, total, self._failed, budget.calls, tally.cached, budget.usage, cost_of(budget.usage, self.endpoint.price), seconds, left
         )

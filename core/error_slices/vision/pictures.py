@@ -6,8 +6,9 @@ import asyncio
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from core.error_slices.detections import Image
 from core.error_slices.units import Units
-from core.error_slices.vision.crops import CropSettings, load_picture, rounded, unit_pictures
+from core.error_slices.vision.crops import CropSettings, check_unchanged, load_picture, rounded, unit_pictures
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -38,11 +39,16 @@ class Pictures:
         image = self._units.detections.images[at]
         opened = self._opened.get(at)
         if opened is None:
-            opened = self._opened[at] = asyncio.create_task(asyncio.to_thread(load_picture, image))
+            opened = self._opened[at] = asyncio.create_task(asyncio.to_thread(_opened, image))
             _shorten(self._opened, 4)
         picture = await asyncio.shield(opened)
         box = None if self._units.side[unit] == "image" else rounded(self._units.xyxy[unit])
         return (await asyncio.to_thread(unit_pictures, picture, image, box, self._crops)).urls
+
+
+def _opened(image: Image) -> Picture:
+    check_unchanged(image)
+    return load_picture(image)
 
 
 def _shorten(kept: OrderedDict[int, Any], most: int) -> None:
