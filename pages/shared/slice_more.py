@@ -13,6 +13,18 @@ from pages.shared.markup import Text, count, fill, strong, table
 
 RISES = ((0.4, 150), (0.25, 400))
 """Rise of the error over a slice, and units in it that see such a rise four times in five (simulated, error 0.2 outside, even scores)."""
+_SIDES = {"gt": "ground truth", "pred": "predictions", "image": "whole images", "seg": "masks"}
+_KINDS = {
+    ("gt", "TP"): "found",
+    ("gt", "FN"): "missed",
+    ("pred", "TP"): "right",
+    ("pred", "LOC"): "badly placed",
+    ("pred", "FP_BKG"): "false alarm on background",
+    ("pred", "FP_CLS"): "right place, wrong class",
+    ("pred", "FP_DUP"): "second prediction of one instance",
+    ("pred", "FP_BOTH"): "wrong class and badly placed",
+}
+"""Kinds of units in words."""
 
 
 def notices(report: SliceReport) -> None:
@@ -48,9 +60,8 @@ def how(report: SliceReport) -> None:
         shell.section("Units", slice_settings.in_words(report.settings))
         shell.note(slice_text.left_out(u))
         sides = Counter((str(s), str(k)) for s, k in zip(u.side.tolist(), u.kind.tolist(), strict=True))
-        names = {"gt": "ground truth", "pred": "predictions", "image": "whole images", "seg": "masks"}
-        rows = [[names[s], k, f"{n:,}"] for (s, k), n in sorted(sides.items())]
-        shell.html(table(["Side", "Kind", "Units"], rows, right=(2,)))
+        rows = [[_SIDES[s], k, _KINDS.get((s, k), "with its loss"), f"{n:,}"] for (s, k), n in sorted(sides.items())]
+        shell.html(table(["Side", "Kind", "Meaning", "Units"], rows, right=(3,)))
         shell.note(
             "A hypothesis is tested on one side alone: missed instances among all of the ground truth, false alarms among all predictions. "
             "A true positive therefore stands on both sides, and no test mixes them."

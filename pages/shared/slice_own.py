@@ -60,8 +60,9 @@ def _form(current: SavedDetections, report: SliceReport) -> None:
         placeholder="The pedestrian is partly hidden behind a parked car.",
         on_change=lambda: _understood(names),
     )
-    for why in propose(text, names).why if text.strip() else ():
-        shell.note(why)
+    understood = propose(text, names) if text.strip() else None
+    if understood is not None:
+        shell.note(" ".join(understood.why))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         error = st.selectbox(
             "Type of error", list(slice_text.ERRORS), format_func=slice_text.ERRORS.__getitem__, key="own_error", width=190
@@ -79,7 +80,8 @@ def _form(current: SavedDetections, report: SliceReport) -> None:
         chosen = st.selectbox("Matcher", options, format_func=said, key="own_matcher", width=420)
         matcher = MATCHERS.get(chosen)
         params = _params(matcher, report) if matcher is not None else {}
-    if matcher is not None and matcher.cannot:
+    proposed = understood.offline.name if understood is not None and understood.offline is not None else ""
+    if matcher is not None and matcher.cannot and matcher.name != proposed:
         shell.note(f"It cannot tell: {matcher.cannot}.")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         name = who.ask("own_who")
