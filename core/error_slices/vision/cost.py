@@ -10,7 +10,7 @@ import numpy as np
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.scores import ScoreSource
 from core.error_slices.units import Population, Units
-from core.error_slices.vision.ask import Keys, MatchSpec, Question, question_of, words_of
+from core.error_slices.vision.ask import Keys, MatchSpec, Question, dropped, question_of, words_of
 from core.error_slices.vision.crops import CropSettings
 from core.error_slices.vision.options import Chosen, Digests, MatchOptions, choose_units, limits_of
 from core.error_slices.vision.probe import Ability, known_ability
@@ -157,7 +157,7 @@ def plan_match(
             key = keys.of(question, order, seed)
             asked[h.id].append(key)
             sizes[key] = size
-    answered = {k: c for k, c in store.calls.get_many(list(sizes)).items() if c.final}
+    answered = {k: c for k, c in store.calls.get_many(list(sizes)).items() if c.final and not dropped(spec, c)}
     new = [k for k in sizes if k not in answered]
     prompt, completion, measured = _usage(new, sizes, answered, spec)
     price = endpoint.price
