@@ -167,7 +167,19 @@ def test_predictions_without_any_score_are_certain(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bbox", [None, [], [1, 2, 3], [1, 2, -3, 4], [1, 2, 3, "x"], "1 2 3 4", [1, 2, float("nan"), 4], {"x": 1}, [1e308, 1, 1e308, 1e999]]
+    "bbox",
+    [
+        None,
+        [],
+        [1, 2, 3],
+        [1, 2, -3, 4],
+        [1, 2, 3, "x"],
+        "1 2 3 4",
+        [1, 2, float("nan"), 4],
+        {"x": 1},
+        [1e308, 1, 1e308, 1],
+        [1e7, 1, 2, 2],
+    ],
 )
 def test_boxes_that_are_none_are_left_out_with_their_place(tmp_path, bbox):
     truth = coco()
@@ -305,6 +317,15 @@ def test_sizes_come_from_the_header_only_where_the_file_does_not_tell(tmp_path):
     assert [(i.width, i.height) for i in made.images] == [(100, 80), (33, 44)]
     assert made.images[1].path == tmp_path / "images" / "deep" / "sub" / "b.jpg"
     assert made.report.counts["images of another size than the file says"] == 1
+
+
+@pytest.mark.parametrize("size", [0, -5, None, "wide", 1e300, float("nan")])
+def test_sizes_that_no_image_has_are_unknown(tmp_path, size):
+    truth = coco()
+    truth["images"][0]["width"] = size
+    made = read(tmp_path, truth)
+    assert (made.images[0].width, made.images[0].height) == (0, 0)
+    assert made.report.counts["images of unknown size"] == 1
 
 
 def test_a_stated_area_larger_than_the_box_is_told(tmp_path):

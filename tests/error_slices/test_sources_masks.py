@@ -53,6 +53,8 @@ def test_without_masks_in_the_predictions_boxes_are_compared_though_the_truth_ha
         [[1, 2, 3]],
         [[1, 2, 3, 4]],
         [["a", 1, 2, 3, 4, 5]],
+        [[0, 0, 1e9, 0, 1e9, 1e9]],
+        [[0, 0, 9e5, 0, 9e5, 9e5]],
         {"size": [80, 100], "counts": "zz~~"},
         {"size": [80, 100], "counts": [1, 2]},
         {"size": [80, 100], "counts": "0"},

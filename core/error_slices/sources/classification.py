@@ -77,7 +77,7 @@ def read_table(path: Path, remarks: Remarks) -> Table:
             continue
         rows.append({**dict(zip(columns, (c.strip() for c in record), strict=True)), "": str(i)})
     if not rows:
-        raise InputError(f"{path.name}: there is no row below the header.")
+        raise InputError(f"{path.name}: there is no row below the header that has as many fields as the header ({len(columns)}).")
     return Table(path.name, columns, tuple(rows))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from core.error_slices.detections import Rle
-from core.error_slices.sources.json_files import number
+from core.error_slices.sources.json_files import in_reach, number
 from core.error_slices.sources.parsed import Xyxy
 
 
@@ -22,7 +21,7 @@ def _polygons(value: Any) -> list[list[float]] | None:
         if not isinstance(ring, list):
             return None
         numbers = [number(v) for v in ring]
-        if len(numbers) % 2 or not all(map(math.isfinite, numbers)):
+        if len(numbers) % 2 or not in_reach(*numbers):
             return None
         if len(numbers) >= 6:
             out.append(numbers)
@@ -44,7 +43,8 @@ def mask_of(value: Any, height: int, width: int) -> Rle | None:
     if isinstance(value, dict):
         return _from_run_lengths(value)
     rings = _polygons(value)
-    if rings is None or height <= 0 or width <= 0:
+    far = 4 * max(height, width) + 1000  # the time to draw a polygon grows with its length
+    if rings is None or height <= 0 or width <= 0 or any(abs(v) > far for ring in rings for v in ring):
         return None
     from pycocotools import mask as coco_mask
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.error_slices.detections import ClassName, Rle
 from core.error_slices.sources.coco_masks import box_of, mask_of, polygon_box
-from core.error_slices.sources.json_files import key_of, number, read_json, short, xywh_to_xyxy
+from core.error_slices.sources.json_files import key_of, number, read_json, short, size_of, xywh_to_xyxy
 from core.error_slices.sources.parsed import Parsed, ParsedImage, Remarks, Xyxy
 from core.errors import InputError
 
@@ -64,10 +64,9 @@ def images_of(document: Any, path: Path, remarks: Remarks) -> tuple[list[ParsedI
         if key in index:
             remarks.tell("images left out: id seen before", f"{where}: id {key} stands for an earlier image already; left out.")
             continue
-        width, height = number(entry.get("width")), number(entry.get("height"))
-        told = all(math.isfinite(v) and v > 0 for v in (width, height))
+        width, height = size_of(entry.get("width"), entry.get("height"))
         index[key] = len(images)
-        images.append(ParsedImage(key, str(entry.get("file_name") or ""), int(width) if told else 0, int(height) if told else 0))
+        images.append(ParsedImage(key, str(entry.get("file_name") or ""), width, height))
     if not images:
         raise InputError(f'{path.name}: the list "images" has no usable image.')
     return images, index

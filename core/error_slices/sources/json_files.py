@@ -13,6 +13,9 @@ from core.errors import InputError
 MOST_BYTES = 2 * 1024**3
 """Largest file that is read, since all of it is held in memory."""
 
+MOST_PX = 1e6
+"""Largest coordinate or size that an image can have; what is beyond it is a broken number."""
+
 
 def read_text(path: Path) -> str:
     """The text of a file from outside.
@@ -72,13 +75,23 @@ def key_of(value: Any) -> str | None:
 
 
 def xywh_to_xyxy(value: Any) -> Xyxy | None:
-    """Corners of a COCO box, px, not clipped; None if it is no box: not four finite numbers, or a negative width or height."""
+    """Corners of a COCO box, px, not clipped; None if it is no box: not four numbers that can be px, or a negative width or height."""
     if not isinstance(value, list | tuple) or len(value) != 4:
         return None
     x, y, w, h = map(number, value)
-    if not all(map(math.isfinite, (x, y, w, h))) or w < 0 or h < 0:
-        return None
-    return x, y, x + w, y + h
+    box = (x, y, x + w, y + h)
+    return box if w >= 0 and h >= 0 and in_reach(*box) else None
+
+
+def in_reach(*values: float) -> bool:
+    """Whether numbers can be coordinates of an image, px: finite, and not beyond all sizes."""
+    return all(-MOST_PX <= v <= MOST_PX for v in values)  # comparisons with NaN are false
+
+
+def size_of(width: Any, height: Any) -> tuple[int, int]:
+    """Width and height of an image, px; 0 and 0 unless both are told and can be."""
+    w, h = number(width), number(height)
+    return (int(w), int(h)) if 1 <= w <= MOST_PX and 1 <= h <= MOST_PX else (0, 0)
 
 
 def short(value: Any, most: int = 60) -> str:

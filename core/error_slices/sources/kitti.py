@@ -10,7 +10,7 @@ from typing import Any
 
 from core.error_slices.detections import ClassName
 from core.error_slices.sources.image_files import ImageFolder
-from core.error_slices.sources.json_files import number, short
+from core.error_slices.sources.json_files import in_reach, number, short
 from core.error_slices.sources.parsed import NAN, Parsed, ParsedBoxes, ParsedImage, Remarks, Xyxy
 from core.error_slices.sources.text_boxes import Places, lines_of, settle_scores, text_files
 from core.errors import InputError, Problem
@@ -68,8 +68,8 @@ def parse_row(words: list[str]) -> Row | str:
         return f'the first column is the type of the object, not the number "{words[0]}"'
     values = [number(w) for w in words[1:]]
     box = values[3:7]
-    if not all(map(math.isfinite, box)):
-        return "not all of left, top, right and bottom are finite numbers"
+    if not in_reach(*box):
+        return "not all of left, top, right and bottom are finite numbers of pixels"
     if box[2] < box[0] or box[3] < box[1]:
         return "right is left of left, or bottom above top"
     truncated, occluded = values[0], values[1]

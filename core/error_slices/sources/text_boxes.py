@@ -11,7 +11,7 @@ from pathlib import Path
 from core.error_slices.detections import ClassName
 from core.error_slices.sources.coco_masks import mask_of
 from core.error_slices.sources.image_files import ImageFolder, header_size
-from core.error_slices.sources.json_files import number, short
+from core.error_slices.sources.json_files import in_reach, number, short
 from core.error_slices.sources.parsed import NAN, Parsed, ParsedBoxes, ParsedImage, Remarks, Xyxy
 from core.errors import InputError, Problem
 
@@ -112,8 +112,8 @@ def parse_line(words: list[str], layout: Layout, *, predicted: bool) -> Line | s
     told = dict(zip(layout.columns, words, strict=True))
     names = next(c for c in CORNERS if set(c) <= set(told))
     values = [number(told[c]) for c in names]
-    if not all(map(math.isfinite, values)):
-        return "not all coordinates are finite numbers"
+    if not in_reach(*values):
+        return "not all coordinates are finite numbers of pixels"
     return Line(told["class"], _corners(values, names), number(told["score"]) if "score" in told else NAN)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from core.error_slices.detections import ClassName
 from core.error_slices.sources.image_files import ImageFolder
-from core.error_slices.sources.json_files import number, short
+from core.error_slices.sources.json_files import in_reach, number, short, size_of
 from core.error_slices.sources.name_lists import Names, read_names
 from core.error_slices.sources.parsed import NAN, Parsed, ParsedImage, Remarks
 from core.error_slices.sources.text_boxes import YOLO_PREDICTIONS, Layout, fill_sizes, read_text_predictions
@@ -34,17 +33,15 @@ def _number(element: Element, path: str) -> float:
 
 
 def _image(key: str, root: Element) -> ParsedImage:
-    width, height = _number(root, "size/width"), _number(root, "size/height")
-    told = all(math.isfinite(v) and v > 0 for v in (width, height))
     name = (root.findtext("filename") or "").strip() or f"{key}.jpg"
-    return ParsedImage(key, name, int(width) if told else 0, int(height) if told else 0)
+    return ParsedImage(key, name, *size_of(root.findtext("size/width"), root.findtext("size/height")))
 
 
 def _add(entry: Element, where: str, image: int, parsed: Parsed, classes: dict[str, int]) -> None:
     remarks = parsed.remarks
     name = (entry.findtext("name") or "").strip()
     box = [_number(entry, f"bndbox/{side}") for side in SIDES]
-    if not name or not all(map(math.isfinite, box)) or box[2] < box[0] or box[3] < box[1]:
+    if not name or not in_reach(*box) or box[2] < box[0] or box[3] < box[1]:
         got = ", ".join(f"{side} {short((entry.findtext(f'bndbox/{side}') or 'missing').strip())}" for side in SIDES)
         remarks.tell("objects left out: no usable name or box", f'{where}: name "{short(name)}", {got}; left out.')
         return
