@@ -44,7 +44,7 @@ HalvesOption = Annotated[str, typer.Option("--images", help="all, or verificatio
 def units(
     truth: Annotated[Path, typer.Argument(help="Ground truth: file or folder.", show_default=False)],
     predictions: Annotated[Path | None, typer.Argument(help="Predictions: file or folder.", show_default=False)] = None,
-    format_: Annotated[str, typer.Option("--format", help="coco, yolo, kitti, gesd or classification; recognised by default.")] = "",
+    format_: Annotated[str, typer.Option("--format", help="coco, yolo, kitti, voc, gesd or classification; recognised by default.")] = "",
     images: Annotated[Path | None, typer.Option("--images", help="Folder of the images.", show_default=False)] = None,
     class_map: Annotated[list[str] | None, typer.Option("--class", help="prediction class=ground-truth class; empty for none.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", help="Option of the reader as key=value.")] = None,
