@@ -107,6 +107,14 @@ def test_ties_leave_the_calibrated_test_alone():
     assert (a.p_trend, a.p_lift, a.verdict) == (pytest.approx(b.p_trend), pytest.approx(b.p_lift), b.verdict)
 
 
+def test_scores_of_exactly_one_have_endless_logits():
+    s = sample(300, seed=9)
+    full = s.c > 0.8
+    endless = replace(s, c=np.where(full, 1.0, s.c), logit=np.where(full, np.inf, s.logit))
+    finite = replace(endless, logit=np.where(full, 50.0, s.logit))
+    assert verify([endless], TestSettings()) == verify([finite], TestSettings())
+
+
 def test_units_without_a_score_are_left_out_and_counted():
     s = sample()
     blank = np.arange(400) % 4 == 0

@@ -88,7 +88,7 @@ def windows(region: Region) -> tuple[Window, ...]:
     depend on the order of the file. Parts that are too small, alike or without spread in the scores are left out.
     """
     n = len(region)
-    starts = np.r_[0, np.flatnonzero(np.diff(region.logit)) + 1, n] if n else np.zeros(1, np.int64)
+    starts = np.r_[0, np.flatnonzero(region.logit[1:] != region.logit[:-1]) + 1, n] if n else np.zeros(1, np.int64)
     borders = [int(starts[np.argmin(np.abs(starts - n * k / 4))]) for k in range(5)]
     found: dict[tuple[int, int], WindowName] = {}
     for name, (first, last) in QUARTERS.items():

@@ -23,7 +23,7 @@ class TestSettings:
         tau: Least slope (paper: 0.2).
         window: Units in a window of the paper's rule; the paper gives no number but "fewer than 5 are discarded".
         stride: Units between two windows.
-        flips: Random sign flips behind each p-value.
+        flips: Random sign flips behind each p-value; small p-values are counted among more.
         fdr: Level of the false discovery rate (Benjamini-Hochberg).
         least_units: Units in the slice below which nothing is decided.
         least_images: Images likewise.
@@ -77,7 +77,7 @@ class ErrorRate:
 
     Attributes:
         value: Mean loss, None without a unit.
-        low: Lower end of the 95 % interval, None likewise. Wilson for losses of 0 and 1.
+        low: Lower end of the 95 % interval, None likewise: Wilson's, at the effective number of units.
         high: Upper end.
         n: Units.
         images: Images among them.

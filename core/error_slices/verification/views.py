@@ -63,7 +63,7 @@ class WindowView:
         images: Images among them.
         windows: Those of the calibrated test; empty without units or without spread in the scores.
         z: Largest of their z, None without a window.
-        p_trend: Its p-value. With fewer units than the settings ask for it is shown here and used nowhere.
+        p_trend: Its share of `null` at or above z. `verify` counts small ones among more patterns, and tests no slice with too few units.
         null: Shape (B,): largest z under each of the random signs, the observed one among them.
         paper: Windows of the paper's rule.
         paper_low: Shape (k,): 95 % of the slopes of random losses in each of them lie between this ...
