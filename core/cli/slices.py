@@ -18,6 +18,7 @@ from core.error_slices.attach import with_detections
 from core.error_slices.detect import detect_folder
 from core.error_slices.detections import DetectionSet
 from core.error_slices.planted import PlantedSettings
+from core.error_slices.repair.export import Pictures
 from core.error_slices.units import UnitSettings
 from core.error_slices.verification.settings import ErrorRate, Mode, TestSettings
 from core.error_slices.vision.options import MatchOptions
@@ -220,6 +221,7 @@ def export(
     mode: Annotated[str, typer.Option("--mode", help="calibrated, paper or spearman.")] = TestSettings.mode,
     gamma: Gamma = TestSettings.gamma,
     most_weight: Annotated[float, typer.Option("--most-weight", min=1, help="Weight of an image with a score of 1.")] = 3.0,
+    pictures: Annotated[str, typer.Option("--pictures", help="copy, link or none: what becomes of the pictures.")] = "copy",
     confidence: Confidence = UnitSettings.confidence,
     iou: Iou = UnitSettings.iou,
     as_json: o.AsJson = False,
@@ -237,6 +239,7 @@ def export(
             target_id=set_named(store, target) if target else "",
             formats=o.listed(formats) or None,
             most_weight=most_weight,
+            pictures=_one(pictures, Pictures, "--pictures"),
             progress=_progress,
         )
     if as_json:

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.error_slices.matching import make_units
 from core.error_slices.repair.content import RepairInput, RepairSlice, key_of
-from core.error_slices.repair.export import Exported, Progress
+from core.error_slices.repair.export import Exported, Pictures, Progress
 from core.error_slices.repair.export import export_repair as write_repair
 from core.error_slices.units import Units
 from core.errors import InputError
@@ -30,6 +30,7 @@ def export_repair(
     target_id: str = "",
     formats: Collection[str] | None = None,
     most_weight: float = 3.0,
+    pictures: Pictures = "copy",
     progress: Progress | None = None,
 ) -> Exported:
     """Write what people who repair the model need of accepted slices.
@@ -44,6 +45,7 @@ def export_repair(
             `set_id`, which no test may have seen: the tests must be on the verification half.
         formats: Names of `core.error_slices.repair.export.FORMATS`; all that fit by default.
         most_weight: Weight of an image with a score of 1 against one with a score of 0.
+        pictures: Whether pictures are copied, linked, or neither.
         progress: Told what is done.
 
     Raises:
@@ -71,7 +73,7 @@ def export_repair(
         },
         most_weight=most_weight,
     )
-    return write_repair(content, folder, formats, progress=progress)
+    return write_repair(content, folder, formats, pictures=pictures, progress=progress)
 
 
 def _chosen(report: SliceReport, ids: Sequence[str]) -> list[SliceRow]:

@@ -23,6 +23,7 @@ from core.error_slices.repair.content import RepairInput, RepairSlice, check, im
 from core.error_slices.repair.export import FORMATS, export_repair
 from core.error_slices.repair.tables import dfr_lists, group_dro_csv, ladder_csvs, sample_weights_csv
 from core.error_slices.repair.yolo import picture_names
+from core.error_slices.sources import read_source
 from core.errors import InputError
 
 SMALL = Hypothesis("small", "The object is small.", "FN", "intrinsic_difficulty")
@@ -268,6 +269,47 @@ def test_missing_pictures_are_counted_and_the_rest_goes_on(content: RepairInput,
     assert done.pictures == 5
     assert done.left_out["pictures that are not there"] == 1
     assert len((tmp_path / "out/train.txt").read_text().splitlines()) == 6
+
+
+def test_pictures_may_be_linked_or_left_where_they_are(content: RepairInput, tmp_path: Path) -> None:
+    done = export_repair(content, tmp_path / "linked", {"yolo"}, pictures="link")
+    assert done.pictures == 6
+    link = tmp_path / "linked/images/p3.jpg"
+    assert link.is_symlink()
+    assert link.resolve() == content.detections.images[3].path
+    done = export_repair(content, tmp_path / "none", {"yolo"}, pictures="none")
+    assert done.pictures == 0
+    assert any(n.startswith("No picture was copied") for n in done.notes)
+    assert not (tmp_path / "none/images").exists()
+    with pytest.raises(InputError, match='Pictures cannot be "melt"'):
+        export_repair(content, tmp_path / "odd", pictures="melt")  # type: ignore[arg-type]
+
+
+def test_a_folder_that_cannot_be_written_says_so_and_leaves_nothing(content: RepairInput, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        export_repair(content, tmp_path / "file" / "out")
+    with pytest.raises(InputError, match="is not empty"):
+        export_repair(content, tmp_path / "file")
+
+
+def test_our_own_readers_find_the_same_units_again(content: RepairInput, tmp_path: Path) -> None:
+    export_repair(content, tmp_path / "out", {"coco", "yolo"})
+    out = tmp_path / "out"
+    again = make_units(read_source("coco", out / "coco/annotations.json", out / "coco/predictions.json", images=out / "images"))
+    u = content.units
+    assert [i.rpartition(":")[2] for i in again.ids] == [i.rpartition(":")[2] for i in u.ids]
+    assert again.kind.tolist() == u.kind.tolist()
+    assert np.allclose(again.xyxy, u.xyxy)
+    boxes = read_source("yolo", out / "labels", None, images=out / "images").truth
+    kept = ~u.detections.truth.ignore
+    assert np.allclose(boxes.xyxy, u.detections.truth.xyxy[kept], atol=1e-3)
+    assert boxes.cls.tolist() == u.detections.truth.cls[kept].tolist()
+
+
+def test_what_json_cannot_say_becomes_null(content: RepairInput, tmp_path: Path) -> None:
+    export_repair(replace(content, origin={"p": float("nan"), "n": np.int64(3), "x": (np.float64(0.5), None)}), tmp_path / "out", set())
+    assert json.loads((tmp_path / "out/slice.json").read_text())["origin"] == {"p": None, "n": 3, "x": [0.5, None]}
 
 
 def test_picture_names_stay_below_their_folder_and_are_unique() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 from uuid import uuid4
+
+import numpy as np
 
 from core.digest import sha256_bytes
 from core.error_slices.repair.coco import coco_files, gesd_predictions
@@ -29,6 +32,8 @@ FORMATS: Mapping[str, str] = {
 }
 """Formats by name; `slice.json` and `units.csv` are always there."""
 OF_DETECTORS = ("yolo", "coco", "gesd")
+Pictures = Literal["copy", "link", "none"]
+"""What becomes of pictures: copies, links to the originals (trainers may mend broken ones in place), or nothing."""
 Progress = Callable[[str, float], None]
 """Called with what is done now and the share that is done, between 0 and 1."""
 
@@ -56,7 +61,7 @@ class Exported:
         folder: Where.
         files: What lies there, without pictures and label files.
         images: Images that are exported.
-        pictures: Pictures that were copied.
+        pictures: Pictures that were copied or linked.
         hard: Images with a unit of a slice.
         groups: Images of each disjoint group.
         left_out: How many of what is not in some file, by a name that a screen can show.
@@ -87,7 +92,12 @@ class Exported:
 
 
 def export_repair(
-    content: RepairInput, folder: Path, formats: Collection[str] | None = None, *, progress: Progress | None = None
+    content: RepairInput,
+    folder: Path,
+    formats: Collection[str] | None = None,
+    *,
+    pictures: Pictures = "copy",
+    progress: Progress | None = None,
 ) -> Exported:
     """Write an export; the folder is there whole or not at all.
 
@@ -95,12 +105,15 @@ def export_repair(
         content: What is exported.
         folder: Where; must not exist, or be empty.
         formats: Names of `FORMATS`; all that fit the task by default.
+        pictures: Whether pictures are copied or linked, where a format needs them.
         progress: Told what is done.
 
     Raises:
         InputError: A format is not known, the folder holds something, a slice was not accepted, or images that verified the slices are
             among those exported.
     """
+    if pictures not in get_args(Pictures):
+        raise InputError(f'Pictures cannot be "{pictures}"; allowed: {", ".join(get_args(Pictures))}.')
     classifier = content.detections.classified is not None
     chosen = set(FORMATS) - set(OF_DETECTORS if classifier else ()) if formats is None else set(formats)
     if unknown := sorted(chosen - set(FORMATS)):
@@ -113,7 +126,7 @@ def export_repair(
     part = folder.parent / f".{uuid4().hex}.part"
     try:
         part.mkdir(parents=True)
-        made = _write(part, content, chosen, progress or (lambda _what, _share: None))
+        made = _write(part, content, chosen, pictures, progress or (lambda _what, _share: None))
         if folder.exists():
             folder.rmdir()
         os.replace(part, folder)
@@ -124,7 +137,7 @@ def export_repair(
     return Exported(folder, *made)
 
 
-def _write(part: Path, content: RepairInput, chosen: set[str], tell: Progress) -> tuple[Any, ...]:
+def _write(part: Path, content: RepairInput, chosen: set[str], pictures: Pictures, tell: Progress) -> tuple[Any, ...]:
     table = image_table(content)
     names = picture_names(content.detections.images)
     left_out: dict[str, int] = {}
@@ -154,8 +167,10 @@ def _write(part: Path, content: RepairInput, chosen: set[str], tell: Progress) -
             _put(part / "labels" / name, text)
     copied = 0
     if chosen & {"yolo", "coco"}:
-        copied, missing = _pictures(part / "images", content, names, tell)
-        if missing:
+        copied, missing = _pictures(part / "images", content, names, pictures, tell)
+        if pictures == "none":
+            notes.append("No picture was copied; put them into images/ under the names of the lists.")
+        elif missing:
             left_out["pictures that are not there"] = missing
             notes.append(
                 f"{missing:,} of {len(content.images):,} pictures are not there; put them into images/ under the names of the lists."
@@ -190,20 +205,23 @@ def _notes(content: RepairInput, t: ImageTable) -> list[str]:
     return out
 
 
-def _pictures(folder: Path, content: RepairInput, names: list[str], tell: Progress) -> tuple[int, int]:
-    """Copies pictures; trainers mend broken ones in place, so the originals are never linked."""
-    copied = missing = 0
-    for n, i in enumerate(content.images.tolist()):
+def _pictures(folder: Path, content: RepairInput, names: list[str], how: Pictures, tell: Progress) -> tuple[int, int]:
+    """Copies or links pictures; how many there are now, and how many are not there."""
+    made = missing = 0
+    for n, i in enumerate(content.images.tolist() if how != "none" else ()):
         source = content.detections.images[i].path
         if source is None or not source.is_file():
             missing += 1
             continue
         (folder / names[i]).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, folder / names[i])
-        copied += 1
+        if how == "link":
+            (folder / names[i]).symlink_to(source.resolve())
+        else:
+            shutil.copyfile(source, folder / names[i])
+        made += 1
         if n % 50 == 0:
             tell("Copying pictures", n / len(content.images))
-    return copied, missing
+    return made, missing
 
 
 def _readme(content: RepairInput, chosen: set[str], notes: list[str]) -> str:
@@ -223,7 +241,18 @@ def _readme(content: RepairInput, chosen: set[str], notes: list[str]) -> str:
 
 
 def _json(value: Any, indent: int = 1) -> str:
-    return json.dumps(value, indent=indent or None, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(_plain(value), indent=indent or None, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can say: numbers of numpy as those of Python, what is no number as null."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _put(path: Path, text: str) -> bytes:
