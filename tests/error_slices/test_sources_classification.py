@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from source_files import DATA, left_out, picture, written
 
+from core.error_slices.detection_files import digests_of
 from core.error_slices.detections import DetectionSet
 from core.error_slices.matching import make_units
 from core.error_slices.sources import class_table, read_source
@@ -115,6 +116,12 @@ def test_rows_that_cannot_be_used_are_told(tmp_path):
 def test_broken_files_say_why(tmp_path, text, said):
     with pytest.raises(InputError, match=said):
         read(tmp_path, text)
+
+
+def test_two_models_of_one_table_share_their_ground_truth(tmp_path):
+    text = "image,label\na,cat\nb,dog\n"
+    sets = [read(tmp_path, text, f"image,prediction\na,{said}\nb,cat\n") for said in ("dog", "cat")]
+    assert digests_of(sets[0]).truth_digest == digests_of(sets[1]).truth_digest
 
 
 def test_only_one_split(tmp_path):

@@ -50,6 +50,21 @@ class Table:
         return next((plain[a] for a in ALIASES[role] if a in plain), None)
 
 
+@dataclass(frozen=True)
+class Roles:
+    """Which column is what: image, label, id, split (None if there is none) and those that make the group."""
+
+    image: str
+    label: str
+    key: str
+    split: str | None
+    groups: tuple[str, ...]
+
+    def group_of(self, row: Mapping[str, str]) -> str:
+        """Name of the group of a row, "" for none."""
+        return row[self.groups[0]] if len(self.groups) == 1 else ", ".join(f"{c} {row[c]}" for c in self.groups)
+
+
 def read_table(path: Path, remarks: Remarks) -> Table:
     """A CSV with a header, separated by commas, semicolons or tabs.
 
@@ -193,44 +208,42 @@ def parse(
     else:
         files.append(predictions.name)
         said = _joined(table, key_column, read_table(predictions, remarks), image_column, prediction, remarks)
-    group_columns = _groups(table, group, label_column)
+    roles = Roles(image_column, label_column, key_column, columns["split"], tuple(_groups(table, group, label_column)))
     parsed = Parsed("classification", files, "classification", [], [], [], by_id=True, labelled=[], remarks=remarks)
-    classes, seen = _Classes(read_names(names)), set()
-    parts: set[str] = set()
-    if columns["split"] is not None and {row[str(columns["split"])] for row in table.rows} <= set(SPLITS):
-        parts = set(SPLITS)
-    labelled: list[Labelled] = []
+    kept = _kept_rows(table, roles, said, only_split, parsed)
+    if not kept:
+        raise InputError(f"{truth.name}: not one row has a label and a prediction{f' in split {only_split}' if only_split else ''}.")
+    classes = _Classes(read_names(names))
+    labels = [classes.index(table.rows[i][label_column]) for i in kept]  # all of them first, so that every model's classes are in one order
+    predicted = [classes.index(said[i]) for i in kept]
+    groups = [roles.group_of(table.rows[i]) for i in kept]
+    parsed.labelled = [Labelled(k, *row) for k, row in enumerate(zip(labels, predicted, groups, strict=True))]
+    parsed.classes, parsed.predicted = classes.list, list(classes.list)
+    second, group_names = own or "of the second file", " and ".join(roles.groups) or "none"
+    told = f"image: {image_column}, label: {label_column}, prediction: {second}, group: {group_names}"
+    remarks.say("columns", f"{truth.name}: read as {told}.")
+    return parsed
+
+
+def _kept_rows(table: Table, roles: Roles, said: Mapping[int, str], only_split: str, parsed: Parsed) -> list[int]:
+    """Numbers of the rows with image, label and prediction, whose images are taken; the others are told."""
+    remarks, seen, kept = parsed.remarks, set(), []
+    numbered = roles.split is not None and {row[roles.split] for row in table.rows} <= set(SPLITS)
     for i, row in enumerate(table.rows):
-        where = f"{truth.name}, row {row['']}"
-        key, part = row[key_column], row.get(str(columns["split"]), "") if columns["split"] else ""
-        part = SPLITS[part] if parts else part
+        where, key = f"{table.name}, row {row['']}", row[roles.key]
+        part = "" if roles.split is None else SPLITS[row[roles.split]] if numbered else row[roles.split]
         if only_split and part != only_split:
             remarks.count("rows left out: other splits")
-            continue
-        if not key or key in seen:
+        elif not key or key in seen:
             remarks.tell("rows left out: no image or one seen before", f"{where}: image {short(key or '(empty)')}; left out.")
-            continue
-        if not row[label_column] or not said.get(i):
-            remarks.tell(
-                "rows left out: no label or no prediction",
-                f"{where}: {'no label' if not row[label_column] else 'no prediction'}; left out.",
-            )
-            continue
-        seen.add(key)
-        name = row[group_columns[0]] if len(group_columns) == 1 else ", ".join(f"{c} {row[c]}" for c in group_columns)
-        labelled.append(Labelled(len(parsed.images), classes.index(row[label_column]), classes.index(said[i]), name))
-        parsed.images.append(ParsedImage(key, row[image_column], split=part))
-    if not labelled:
-        raise InputError(f"{truth.name}: not one row has a label and a prediction{f' in split {only_split}' if only_split else ''}.")
-    parsed.labelled, parsed.classes, parsed.predicted = labelled, classes.list, list(classes.list)
-    roles = {
-        "image": image_column,
-        "label": label_column,
-        "prediction": own or "of the second file",
-        "group": " and ".join(group_columns) or "none",
-    }
-    remarks.say("columns", f"{truth.name}: read as {', '.join(f'{role}: {column}' for role, column in roles.items())}.")
-    return parsed
+        elif not row[roles.label] or not said.get(i):
+            why = "no prediction" if row[roles.label] else "no label"
+            remarks.tell("rows left out: no label or no prediction", f"{where}: {why}; left out.")
+        else:
+            seen.add(key)
+            kept.append(i)
+            parsed.images.append(ParsedImage(key, row[roles.image], split=part))
+    return kept
 
 
 def looks_like(path: Path) -> bool:
