@@ -128,9 +128,9 @@ def _said(report: SliceReport, row: SliceRow, view: WindowView) -> Text:
             "The test takes the largest, Z = {z}, and corrects for looking at {n}: p = {p} before, q = {q} after the correction for {m}.",
             z="–" if view.z is None else f"{view.z:.2f}",
             n=n,
-            p=p_value(view.p_trend),
+            p=p_value(row.tested.p_trend if row.tested else None),
             q=p_value(row.tested.q_trend if row.tested else None),
-            m=count(len(report.tested), "hypothesis", "hypotheses"),
+            m=count(sum(r.tested is not None and r.tested.p_trend is not None for r in report.rows), "hypothesis", "hypotheses"),
         ),
         "Signs are flipped by image, so units of one picture count together.",
     ]
