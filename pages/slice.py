@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared import shell, slice_sets, slice_settings, slice_text, state
 from pages.shared.shell import Action
-from pages.shared.slices import crops_page, decide, depth, files, head, repair, trend
+from pages.shared.slices import crops_page, decide, depth, files, hand_on, head, trend
 
 NAME = head.NAME
 EMPTY = (
@@ -55,5 +55,5 @@ with shell.errors_as_card(NAME, "The slice cannot be shown.", "What people judge
     trend.show(report, row)
     crops_page.show(report, row)
     depth.show(report, row)
-    repair.show(report, row)
+    hand_on.show(report, row)
     decide.show(report, row, said)

@@ -119,3 +119,64 @@ def test_fifty_clicks_propose_a_gamma_that_can_be_used(app, store, saved):
     clicked(page, "use_gamma")
     assert 0.9 < float(page.query_params["gamma"]) < 0.98
     assert not page.exception
+
+
+def onward(app, way):
+    app.segmented_control(key="onward").set_value(way).run()
+    assert not app.exception
+    return app
+
+
+def test_an_export_from_images_that_were_tested_is_refused_with_the_reason(app, saved):
+    page = opened(app, detections=saved.id, slice="iv_small")
+    assert "no image is left" in text(page)
+    clicked(page, "repair_make")
+    assert "Nothing was exported" in text(page) and not page.exception
+    clicked(page, "repair_half")
+    assert page.query_params["halves"] == "verification"
+
+
+def test_the_other_half_is_exported_with_what_was_left_out(app, saved, workspace):
+    page = opened(app, detections=saved.id, slice="iv_small", halves="verification")
+    clicked(page, "repair_make")
+    said = text(page)
+    assert not page.exception and "sample_weights.csv" in said
+    [folder] = (workspace / "exports").iterdir()
+    assert (folder / "slice.json").is_file()
+    assert folder.name in said
+
+
+def test_a_slice_that_does_not_hold_up_is_not_handed_on(app, saved):
+    page = onward(opened(app, detections=saved.id, slice="iv_dark"), "odd")
+    assert "nobody accepted it" in text(page)
+
+
+def test_a_value_is_proposed_and_saved_in_the_odd(app, store, saved):
+    page = onward(opened(app, detections=saved.id, slice="iv_small"), "odd")
+    assert "No value of the ODD is named in the statement" in text(page)
+    clicked(page, "onward_save")
+    said = text(page)
+    assert "Saved as" in said and "there is none yet" in said
+    [odd] = [o for o in store.odds.all() if any("error slice" in n for n in o.extras.get("notes", []))]
+    assert "iv_small" in odd.extras["notes"][-1]
+
+
+def test_a_campaign_is_planned_over_slices_with_the_value(app, store, saved):
+    from core import operators
+
+    table = operators.load_demo(store)[0]
+    page = onward(opened(app, detections=saved.id, slice="iv_small", table=table.id), "odd")
+    clicked(page, "onward_save")
+    clicked(page, "onward_plan")
+    assert not page.exception and "Open it on the page Ranked gaps" in text(page)
+    [campaign] = store.campaigns.list()
+    content = store.campaigns.load(campaign.id)
+    assert campaign.table_id == table.id and len(content.slices) == campaign.slices > 0
+    assert content.manifest["error_slice"]["hypothesis"] == "iv_small"
+    assert {s.planned.values[content.manifest["error_slice"]["dimension"]] for s in content.slices} == {
+        content.manifest["error_slice"]["value"]
+    }
+
+
+def test_without_cases_nothing_is_linked_and_the_page_says_why(app, saved):
+    assert "No case of this workspace" in text(onward(opened(app, detections=saved.id, slice="iv_small"), "cases"))

@@ -30,10 +30,8 @@ _MOST = 300_000_000
 """Bytes above which an archive is not offered for download; the folder is there in any case."""
 
 
-@st.fragment
 def show(report: SliceReport, row: SliceRow) -> None:
     """What would be exported, from which images, in which formats; and the files once they are made."""
-    shell.section("Hand on for repair", "files for the people who train the model")
     half = report.settings.halves == "verification"
     others = [s for s in slice_sets.saved() if s.id != report.saved.id and s.task == report.saved.task]
     names = {report.saved.id: "The discovery half of these detections"} | {s.id: s.name for s in others}
