@@ -35,18 +35,25 @@ _ERRORS: tuple[tuple[ErrorType, str], ...] = (
 _BLIND = (
     (r"\b(reflect\w*|mirrors?)\b", "reflections"),
     (r"\b(posters?|statues?|mannequins?|drawings?|paintings?|billboards?|screens?|toys?)\b", "pictures and models of things"),
-    (r"\b(glass|windows?|fences?|nets?|windshields?|windscreens?)\b", "glass, fences and nets"),
+    (r"\b(glass|fences?|nets?|windshields?|windscreens?)\b", "glass, fences and nets"),
     (r"\b(child|children|kids?|baby|toddlers?|elderly)\b", "age"),
-    (r"\b(drops?|droplets?|dirt|lens|snow(ing|flakes?)?|rain(ing)?)\b", "drops and dirt on a lens, rain and snow"),
+    (
+        r"^(?!.*\b(fog|haze|hazy|mist)).*\b(drops?|droplets?|dirt|lens|snow(ing|flakes?)?|rain(ing)?)\b",
+        "drops and dirt on a lens, rain and snow",
+    ),
     (r"\b(looks? like|resembl\w*|similar to|shaped like|dressed|wearing|colou?red)\b", "looks"),
 )
 
 _MATCHERS: tuple[tuple[str, str], ...] = (
     ("image_dark", r"\b(night|night-?time|after dark)\b"),
     ("haze", r"\b(fog|foggy|haze|hazy|mist|misty)\b"),
-    ("truncated", r"\b(cut off|truncat\w*|cropped|(leav\w+|outside|beyond) the (image|frame|picture))\b"),
-    ("near_edge", r"\b(edges?|borders?|margins?|corners?) of the (image|frame|picture|photo)\b|\bimage (edges?|borders?)\b"),
+    ("truncated", r"\b(cut (off|by)|truncat\w*|cropped|(leav\w+|outside|beyond) the (image|frame|picture))\b"),
+    ("near_edge", r"\b(edges?|borders?|margins?|corners?) of the (image|frame|picture|photo)\b|\b(image|frame) (edges?|borders?)\b"),
     ("inside_of", r"\b(inside|within)\b"),
+    (
+        "narrow_for_class",
+        r"\bfrom (directly )?(in )?(the )?(front|behind|rear|back)\b(?! (a|an|the|another|other|some|parked)\b)|\b(head-?on|(rear|front) view)\b",
+    ),
     ("occluded", r"\b(occlu\w*|hidden|covered|blocked|obscured|behind|obstruct\w*|overlapped)\b"),
     ("scene_density", r"\b(many|lots of) (other )?(objects|things|boxes)\b|\bbusy (scene|image|picture|street)\b"),
     ("crowded", r"\b(crowd\w*|dense\w*|group|groups|close together|cluster\w*|packed)\b"),
@@ -61,7 +68,6 @@ _MATCHERS: tuple[tuple[str, str], ...] = (
     ("dark_box", r"\b(dark|darkness|shadows?|unlit|under-?exposed|dim)\b"),
     ("blur_rel", r"\b(blur\w*|out of focus|unsharp|motion blur)\b"),
     ("low_texture", r"\b(textures?|textureless|plain|uniform|smooth)\b"),
-    ("narrow_for_class", r"\b(from (directly )?(in )?(the )?(front|behind)|head-?on|end-?on|rear view|front view)\b"),
     ("wide_for_class", r"\b(sitting|lying|bending|crouch\w*|kneel\w*|fallen)\b"),
     ("aspect_outlier", r"\b(unusual (shape|angle|aspect|pose|view)|odd angle|aspect ratio|width-to-height)\b"),
     ("thin", r"\b(thin|elongated|slender|narrow)\b"),
@@ -110,7 +116,7 @@ def propose(text: str, class_names: Sequence[str] = (), vocabulary: Vocabulary |
     # The first class that is named before what happens to it is what the statement is about.
     verb = re.search(r"\b(is|are|was|were|stands?|lies|lie|sits|has|have|looks?|appears?|shows?|by|behind|inside|within|next|near)\b", low)
     about = named[0][1] if named and (verb is None or named[0][0] < verb.start()) and not low.startswith("object") else ANY
-    others = [name for _, name in named if name != about]
+    others = named[about != ANY :]
     why.append(f'About the class "{about}".' if about != ANY else "About every class, since none is named first.")
     offline, category = _matcher(low, error, others, names, why)
     return Proposal(error, category, (about,), offline, tuple(why))
@@ -137,7 +143,9 @@ def _classes_in(low: str, class_names: Sequence[str], names: Vocabulary) -> list
     return sorted(found)
 
 
-def _matcher(low: str, error: ErrorType, others: list[str], names: Vocabulary, why: list[str]) -> tuple[OfflineMatcher | None, Category]:
+def _matcher(
+    low: str, error: ErrorType, others: list[tuple[int, str]], names: Vocabulary, why: list[str]
+) -> tuple[OfflineMatcher | None, Category]:
     fits = [(name, m.group()) for name, pattern in _MATCHERS if (m := re.search(pattern, low))]
     category = next((_CATEGORY[n] for n, _ in fits if n in _CATEGORY), "semantic_confusion" if error == "CLS" else "intrinsic_difficulty")
     if blind := next((what for pattern, what in _BLIND if re.search(pattern, low)), None):
@@ -155,7 +163,7 @@ def _matcher(low: str, error: ErrorType, others: list[str], names: Vocabulary, w
         return None, category
     name, word = usable[0]
     params: dict[str, Any] = {}
-    other = next((o for o in others if names.knows(o)), None)
+    other = next((o for at, o in others if re.search(r"\b(by|behind|under|beneath|inside|within|in|of)\b[^.,;]{0,30}$", low[:at])), None)
     if name == "occluded" and other is not None:
         name, params = "occluded_by", {"by": other}
     elif name == "inside_of" and other is not None:

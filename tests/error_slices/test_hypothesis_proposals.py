@@ -31,6 +31,12 @@ from core.error_slices.vocabulary import load_vocabulary
         ("The van is misclassified next to a similar vehicle.", "CLS", "van", "near_similar", {}),
         ("The person is sitting.", "FN", "person", "wide_for_class", {}),
         ("The sheep blends into its background.", "FN", "sheep", "camouflage", {}),
+        ("The bicycle is seen from directly in front or behind.", "FN", "bicycle", "narrow_for_class", {}),
+        ("People who step out from behind a parked van", "FN", "person", "occluded_by", {"by": "van"}),
+        ("car hidden by another car", "FN", "car", "occluded_by", {"by": "car"}),
+        ("The car is hidden and the car is dark.", "FN", "car", "occluded", {}),
+        ("trucks cut by the frame edge", "FN", "truck", "truncated", {}),
+        ("The picture shows fog, haze or heavy rain.", "IMAGE", "any", "haze", {}),
         ("The motorbike is seen from behind at night.", "FN", "motorcycle", "image_dark", {}),
     ],
 )
