@@ -52,7 +52,7 @@ _MATCHERS: tuple[tuple[str, str], ...] = (
     ("inside_of", r"\b(inside|within)\b"),
     (
         "narrow_for_class",
-        r"\bfrom (directly )?(in )?(the )?(front|behind|rear|back)\b(?! (a|an|the|another|other|some|parked)\b)|\b(head-?on|(rear|front) view)\b",
+        r"\bfrom (directly )?(in )?(the )?(front|behind|rear|back)\b(?! (an?|the|another|some|parked)\b)|\b(head-?on|(rear|front) view)\b",
     ),
     ("occluded", r"\b(occlu\w*|hidden|covered|blocked|obscured|behind|obstruct\w*|overlapped)\b"),
     ("scene_density", r"\b(many|lots of) (other )?(objects|things|boxes)\b|\bbusy (scene|image|picture|street)\b"),
