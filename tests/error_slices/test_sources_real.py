@@ -57,6 +57,15 @@ def test_yolo_labels_are_the_boxes_of_the_coco_file():
     assert np.array([r[2:] for r in mine]) == pytest.approx(np.array([r[2:] for r in theirs]), abs=1e-9)
 
 
+@pytest.mark.parametrize(("model", "kinds"), [("yolo_fastest", (38, 152, 35, 8, 88)), ("fastestdet", (130, 658, 358, 45, 816))])
+def test_labels_of_yolo_and_the_coco_file_give_the_same_units(model, kinds):
+    said = VAL / f"detections_{model}.json"
+    sets = [read_source("yolo", VAL / "labels", said, images=VAL / "images"), read_source("coco", VAL / "ground_truth.json", said)]
+    counts = [Counter(make_units(s).kind.tolist()) for s in sets]
+    assert counts[0] == counts[1]
+    assert tuple(counts[0][k] for k in ("FP_CLS", "LOC", "FP_BOTH", "FP_DUP", "FP_BKG")) == kinds
+
+
 @pytest.mark.parametrize(
     ("folder", "columns", "units"),
     [

@@ -118,6 +118,29 @@ def test_a_label_file_that_is_no_text_is_told_and_the_rest_goes_on(yolo):
     assert made.report.counts["files of ground truth that cannot be read"] == 1
 
 
+@pytest.mark.parametrize(("first", "categories"), [("0", (0, 2)), ("1", (1, 3))])
+def test_results_lists_go_with_labels_of_yolo(yolo, first, categories):
+    results = [
+        {"image_id": "a", "category_id": categories[0], "bbox": [90, 40, 20, 20], "score": 0.9},
+        {"image_id": "a", "category_id": categories[1], "bbox": [0, 0, 100, 100], "score": 0.8},
+    ]
+    said = written(yolo / "predictions.json", results)
+    made = read_source("yolo", yolo / "labels", said, images=yolo / "images", first_class=first)
+    assert make_units(made).kind.tolist()[:4] == ["TP"] * 4
+    assert made.report.files == ("labels", "classes.txt", "predictions.json")
+    wrong = read_source("yolo", yolo / "labels", said, images=yolo / "images")
+    assert any("say first_class=1" in p for p in wrong.report.problems) == (first == "1")
+    with pytest.raises(InputError, match="first class"):
+        read_source("yolo", yolo / "labels", said, images=yolo / "images", first_class="2")
+
+
+def test_numbers_in_results_lists_find_files_with_leading_noughts(yolo):
+    picture(yolo / "images" / "000000000139.jpg", (50, 40))
+    said = written(yolo / "predictions.json", [{"image_id": 139, "category_id": 0, "bbox": [1, 1, 2, 2], "score": 0.9}])
+    made = read_source("yolo", yolo / "labels", said, images=yolo / "images")
+    assert made.images[made.predictions.image[0]].id == "000000000139"
+
+
 def test_polygons_become_boxes_and_where_the_predictions_have_them_masks(yolo):
     ring = "0.1 0.1 0.3 0.1 0.3 0.5 0.1 0.5"
     written(yolo / "labels" / "b.txt", f"1 {ring}")

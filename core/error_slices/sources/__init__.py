@@ -68,6 +68,7 @@ _NAMES = "separated by commas, or a file (YAML with names, or one a line)"
 _PREDICTION_NAMES = {
     "prediction_names": f"Names of the detector's classes by number, {_NAMES}; needed where its numbers are not those of the labels."
 }
+_FIRST_CLASS = {"first_class": "0 or 1: number of the first class in a results list; 0 by default, 1 in some versions of ultralytics."}
 _MASKS = {"masks": "yes, no or auto: read masks; auto reads them if the predictions have some."}
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
@@ -80,19 +81,20 @@ READERS: Mapping[str, Reader] = MappingProxyType(
                 "a json list of image_id, category_id, bbox, score and, for masks, segmentation; or a folder of YOLO text files",
                 "core.error_slices.sources.coco",
                 ("detection", "segmentation"),
-                options={**_MASKS, **_PREDICTION_NAMES, **_COLUMNS},
+                options={**_MASKS, **_PREDICTION_NAMES, **_FIRST_CLASS, **_COLUMNS},
             ),
             Reader(
                 "yolo",
                 "YOLO text files",
                 "a folder of labels, one text file an image, or the YAML file of the data set",
-                "a folder of text files with the confidence last (ultralytics: save_txt with save_conf)",
+                "a folder of text files with the confidence last (ultralytics: save_txt with save_conf), or a results list (save_json)",
                 "core.error_slices.sources.yolo",
                 ("detection", "segmentation"),
                 needs_images=True,
                 options={
                     "names": f"Names of the classes by number, {_NAMES}; found beside the labels by default.",
                     **_PREDICTION_NAMES,
+                    **_FIRST_CLASS,
                     **_COLUMNS,
                     "split": "Which split of the YAML file of a data set; val by default.",
                     **_MASKS,

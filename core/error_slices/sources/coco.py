@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from core.error_slices.sources.coco_results import read_results, results_of
+from core.error_slices.sources.coco_results import first_number, read_results, results_of
 from core.error_slices.sources.coco_truth import categories_of, images_of, read_truth, truth_document
 from core.error_slices.sources.image_files import ImageFolder
 from core.error_slices.sources.json_files import read_json
@@ -21,6 +21,7 @@ def parse(
     *,
     masks: str = "auto",
     prediction_names: Names = None,
+    first_class: int | str = 0,
     columns: str = YOLO_PREDICTIONS,
     units: str = "relative",
     **_: Any,
@@ -33,12 +34,14 @@ def parse(
         images: Folder of the images, for sizes that the ground truth does not tell.
         masks: "yes" reads masks, "no" reads boxes alone, "auto" reads masks if the predictions have some.
         prediction_names: Names of the detector's classes in its own order from 0, if its ids are not those of the ground truth.
+        first_class: Number of the first of those names in the results, 0 or 1.
         columns: Of a line of text files.
         units: "relative" or "px", of text files.
 
     Raises:
         InputError: A file cannot be read or is no COCO file.
     """
+    first = first_number(first_class)
     document = truth_document(truth)
     in_text = predictions is not None and predictions.is_dir()
     found = None if predictions is None or in_text else read_json(predictions)
@@ -58,5 +61,5 @@ def parse(
         read_text_predictions(predictions, parsed, Layout.of(columns, units), read_names(prediction_names), folder, masks=with_masks)
     elif predictions is not None:
         parsed.files.append(predictions.name)
-        read_results(found, predictions, parsed, index, masks=with_masks, names=read_names(prediction_names))
+        read_results(found, predictions, parsed, index, masks=with_masks, names=read_names(prediction_names), first=first)
     return parsed

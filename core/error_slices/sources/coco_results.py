@@ -13,7 +13,7 @@ from core.error_slices.detections import ClassName
 from core.error_slices.sources.coco_truth import box_from, categories_of, drawn
 from core.error_slices.sources.json_files import key_of, number, short
 from core.error_slices.sources.parsed import Parsed
-from core.errors import InputError
+from core.errors import InputError, Problem
 
 LEAST_BOXES, MOST_SHARE, MOST_OF, HALF = 10, 2.0, 0.9, 0.5
 """How many boxes it takes to judge what their numbers are, the largest coordinate of shares, and how many must fit."""
@@ -34,7 +34,24 @@ def results_of(document: Any, path: Path) -> list[Any]:
     raise InputError(f"{path.name}: results of a detector are a list of image_id, category_id, bbox and score.")
 
 
-def _predicted_classes(results: Iterable[Any], document: Any, path: Path, parsed: Parsed, names: list[str]) -> dict[str, int]:
+def first_number(value: int | str) -> int:
+    """The number of the first class, from an option.
+
+    Raises:
+        InputError: It is neither 0 nor 1.
+    """
+    if str(value) not in {"0", "1"}:
+        raise InputError("The first class has no such number.", [Problem(None, "first_class", str(value), "0, 1")])
+    return int(value)
+
+
+def _category(entry: dict[str, Any], first: int) -> str | None:
+    """Id of the class of a prediction, counted from 0 where it counts from `first`."""
+    key = key_of(entry.get("category_id"))
+    return str(int(key) - first) if first and key is not None and key.isdigit() else key
+
+
+def _predicted_classes(results: Iterable[Any], document: Any, path: Path, parsed: Parsed, names: list[str], first: int) -> dict[str, int]:
     """Finds what the predictions call their classes and returns the index of each id."""
     own: dict[str, str] = {str(i): n for i, n in enumerate(names)}
     if isinstance(document, dict) and not own:
@@ -43,7 +60,7 @@ def _predicted_classes(results: Iterable[Any], document: Any, path: Path, parsed
     used: dict[str, str] = {}
     for entry in results:
         if isinstance(entry, dict):
-            key = key_of(entry.get("category_id"))
+            key = _category(entry, first)
             if key is not None and key not in used:
                 used[key] = str(entry.get("category_name") or "")
     named = bool(own) or any(used.values())
@@ -67,7 +84,9 @@ class ImageFinder:
         self._files: dict[str, int] = {}
         for i, image in enumerate(parsed.images):
             name = image.file_name.replace("\\", "/")
-            for alias in {name, name.rsplit("/", 1)[-1], name.rsplit("/", 1)[-1].rsplit(".", 1)[0]} - {""}:
+            stem = name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+            number = {str(int(stem))} if stem.isdecimal() and stem.isascii() else set()  # some detectors write 139 for 000139.jpg
+            for alias in ({name, name.rsplit("/", 1)[-1], stem} | number) - {""}:
                 self._files[alias] = -1 if alias in self._files else i  # a name of two images names neither
         self._own: dict[str, int] = {}
         listed = document.get("images") if isinstance(document, dict) else None
@@ -98,10 +117,25 @@ class ImageFinder:
         return place
 
 
-def read_results(document: Any, path: Path, parsed: Parsed, index: dict[str, int], *, masks: bool, names: list[str]) -> None:
-    """Adds the predictions of a results file."""
+def read_results(
+    document: Any, path: Path, parsed: Parsed, index: dict[str, int], *, masks: bool, names: list[str], first: int = 0
+) -> None:
+    """Adds the predictions of a results file.
+
+    Args:
+        document: Its value.
+        path: The file.
+        parsed: What is known of the ground truth.
+        index: Index of each image by its id.
+        masks: Whether masks are read.
+        names: Names of the classes by number, empty to take the ids as those of the ground truth.
+        first: Number of the first class in the file.
+
+    Raises:
+        InputError: It is no results file.
+    """
     remarks, results = parsed.remarks, results_of(document, path)
-    classes = _predicted_classes(results, document, path, parsed, names)
+    classes = _predicted_classes(results, document, path, parsed, names, first)
     unscored = bool(results) and not any(isinstance(r, dict) and "score" in r for r in results)
     if unscored:
         remarks.say(
@@ -120,7 +154,7 @@ def read_results(document: Any, path: Path, parsed: Parsed, index: dict[str, int
             key = short(entry.get("image_id"))
             unknown[key] = unknown.get(key, 0) + 1
             continue
-        cls = classes.get(key_of(entry.get("category_id")) or "")
+        cls = classes.get(_category(entry, first) or "")
         if cls is None:
             remarks.tell("predictions left out: no category", f"{where}: category {short(entry.get('category_id'))} is no id; left out.")
             continue
@@ -153,6 +187,13 @@ def read_results(document: Any, path: Path, parsed: Parsed, index: dict[str, int
 def _look_at_ids(parsed: Parsed, path: Path) -> None:
     """Says when the predictions seem to count their classes from 0 and the ground truth from 1."""
     mine, theirs = {c.id for c in parsed.predicted}, {c.id for c in parsed.classes}
+    beyond = str(len(theirs))
+    if parsed.by_id and "0" in theirs and "0" not in mine and beyond in mine and beyond not in theirs:
+        parsed.remarks.say(
+            "categories count from another number",
+            f"{path.name}: category {beyond} occurs here and 0 does not, but the ground truth counts from 0. If the detector counts its "
+            "classes from 1, all of them are off by one: say first_class=1.",
+        )
     if parsed.by_id and "0" in mine and "0" not in theirs and "1" in theirs:
         parsed.remarks.say(
             "categories count from another number",

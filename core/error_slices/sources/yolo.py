@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from core.error_slices.detections import ClassName
+from core.error_slices.sources.coco_results import first_number, read_results, results_of
 from core.error_slices.sources.image_files import SUFFIXES, ImageFolder
+from core.error_slices.sources.json_files import read_json
 from core.error_slices.sources.name_lists import Names, names_beside, names_in, read_names, yaml_document
 from core.error_slices.sources.parsed import Parsed, ParsedImage, Remarks
 from core.error_slices.sources.text_boxes import (
@@ -73,6 +75,15 @@ def _look_at_labels(parsed: Parsed, labelled: set[int]) -> None:
         )
 
 
+def _with_masks(predictions: Path | None, found: Any, layout: Layout) -> bool:
+    """Whether the predictions have masks."""
+    if predictions is None:
+        return False
+    if found is not None:
+        return any(isinstance(r, dict) and r.get("segmentation") for r in results_of(found, predictions))
+    return layout.is_yolo and has_polygons(predictions)
+
+
 def has_polygons(folder: Path) -> bool:
     """Whether a line of a folder of predictions is a polygon."""
     unheard = Remarks()  # what cannot be read is told when the predictions are
@@ -90,6 +101,7 @@ def parse(
     *,
     names: Names = None,
     prediction_names: Names = None,
+    first_class: int | str = 0,
     columns: str = YOLO_PREDICTIONS,
     units: str = "relative",
     split: str = "val",
@@ -100,10 +112,11 @@ def parse(
 
     Args:
         truth: Folder of labels, or the YAML file of a data set.
-        predictions: Folder of predictions, None for none.
+        predictions: Folder of predictions, or a results list of COCO as ultralytics writes it (save_json); None for none.
         images: Folder of the images; not needed with a YAML file.
         names: Names of the classes by number; those of a file beside the labels by default.
         prediction_names: Names of the detector's classes by number, if they are not those of the labels.
+        first_class: Number of the first class in a results list, 0 or 1.
         columns: Of a line of the predictions.
         units: "relative" or "px", of the predictions.
         split: Which split of a YAML file.
@@ -112,7 +125,8 @@ def parse(
     Raises:
         InputError: A folder is missing or holds nothing of the kind, or names cannot be read.
     """
-    layout = Layout.of(columns, units)
+    layout, first = Layout.of(columns, units), first_number(first_class)
+    found = read_json(predictions) if predictions is not None and predictions.is_file() else None
     told, part = read_names(names), ""
     files: list[str] = []
     labels = truth
@@ -133,17 +147,23 @@ def parse(
     for image in parsed.images:
         image.split = part
     fill_sizes(parsed.images, folder)
-    with_masks = masks == "yes" or (masks == "auto" and layout.is_yolo and predictions is not None and has_polygons(predictions))
+    with_masks = masks == "yes" or (masks == "auto" and _with_masks(predictions, found, layout))
     parsed.task = "segmentation" if with_masks else "detection"
     classes = Classes(told)
     side = SideFiles(labels, Layout.of(YOLO_TRUTH), "ground truth", False, with_masks)
     _look_at_labels(parsed, read_side(side, parsed.truth, classes, parsed))
     _look_at_names(parsed, told, len(classes.list))
-    if predictions is not None:
+    if predictions is not None and found is not None:
+        parsed.classes = classes.list
+        parsed.files.append(predictions.name)
+        index = {image.id: i for i, image in enumerate(parsed.images)}
+        read_results(found, predictions, parsed, index, masks=with_masks, names=read_names(prediction_names), first=first)
+    elif predictions is not None:
         read_text_predictions(predictions, parsed, layout, read_names(prediction_names), folder, masks=with_masks)
     if not told and parsed.by_id:  # without names, what either side uses is a class
         for c in parsed.predicted:
-            classes.index(c.id)
+            if c.id.isdigit():
+                classes.index(c.id)
     new = classes.by_number(len(told))
     parsed.truth.cls = [new[c] for c in parsed.truth.cls]
     parsed.classes = classes.list
