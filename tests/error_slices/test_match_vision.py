@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.digest import sha256_bytes
 from core.error_slices.vision.ask import question_of
-from core.error_slices.vision.cost import plan_match
 from core.error_slices.vision.match_vision import match_with_model
-from core.error_slices.vision.options import Digests, MatchOptions, choose_units, limits_of
-from core.error_slices.vision.probe import known_ability, probe_ability
+from core.error_slices.vision.options import Digests, MatchOptions, choose_units
+from core.error_slices.vision.probe import probe_ability
 from core.errors import InputError
-from core.llm import Endpoint, ModelError, Price
+from core.llm import ModelError
 from core.llm.pace import Limits
 from core.settings import Settings
 from core.storage import open_store
@@ -29,10 +22,11 @@ from tests.error_slices.vision_scene import (
     ABLE,
     BLUE,
     DARK,
-    GREY,
+    FAST,
     NIGHT,
     darkness,
     logprob,
+    match,
     pictures_of,
     populations,
     real_endpoint,
@@ -46,7 +40,6 @@ from tests.stub_llm import StubServer, completion, error, text, weighed
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL = real_endpoint()
-FAST = MatchOptions(limits=Limits(first_wait=0.01, longest_wait=0.02))
 
 
 @pytest.fixture
@@ -59,11 +52,6 @@ def store(workspace):
 @pytest.fixture
 def units(tmp_path):
     return scene(tmp_path / "pictures")
-
-
-def match(store, stub, units, *hypotheses, script=ABLE["logprob"], options=FAST, **more):
-    stub.script = script
-    return match_with_model(store, stub.endpoint(), units, hypotheses, populations(units, *hypotheses), options=options, **more)
 
 
 def darks(units):
@@ -315,198 +303,6 @@ def test_log_probabilities_that_stay_away_end_the_run(store, stub_llm, tmp_path)
     assert set(out.scores["dark"].flags) == {"failed"} and np.isnan(out.scores["dark"].c).all()
     again = match(store, stub_llm, units, DARK, script=seeing(logprob))  # the server was mended
     assert (again.stopped, again.partial, again.hypotheses[0].scored) == ("", False, 30)
-
-
-# Failures, budgets, cancel.
-
-
-def test_failures_that_pass_are_tried_again_and_those_that_stay_are_counted(store, stub_llm, units):
-    seen = Counter()
-
-    def shaky(c, request):
-        if red(request) is not None:
-            return logprob(c, request)
-        seen[c] += 1
-        if seen[c] == 1:
-            return error(429, "slow down", headers={"Retry-After": "0"})
-        return error(503, "down") if c > 0.5 else logprob(c, request)
-
-    out = match(store, stub_llm, units, DARK, script=seeing(shaky), options=MatchOptions(limits=Limits(attempts=3, first_wait=0.0)))
-    h = out.hypotheses[0]
-    assert h.scored == 8
-    assert sum(h.failed.values()) == 4 and all(why.startswith("no answer") for why in h.failed)
-    assert h.partial and out.partial
-    assert out.calls["retries"] > 0
-
-
-def test_a_statement_that_the_server_refuses_is_asked_no_more_and_the_others_go_on(store, stub_llm, units):
-    def picky(c, request):
-        return error(400, "I do not judge blue.") if BLUE.text in request.last else logprob(c, request)
-
-    out = match(store, stub_llm, units, DARK, BLUE, script=seeing(picky), options=MatchOptions(limits=Limits(start=1, most=1)))
-    assert sum(BLUE.text in r.last for r in stub_llm.asked) <= 5
-    by_id = {h.hypothesis_id: h for h in out.hypotheses}
-    assert (by_id["dark"].scored, by_id["blue"].scored) == (12, 0)
-    assert any("I do not judge blue." in p for p in out.problems)
-
-
-def test_pictures_that_cannot_be_read_are_named_and_the_rest_goes_on(store, stub_llm, units):
-    images = units.detections.images
-    images[0].path.unlink()
-    images[1].path.write_bytes(b"no picture")
-    out = match(store, stub_llm, units, DARK)
-    assert out.hypotheses[0].scored == 6
-    assert out.hypotheses[0].left_out == {"without an image file": 3}
-    assert out.hypotheses[0].failed == {"its image cannot be read": 3}
-    assert any("0.png" in p for p in out.problems) and any("1.png" in p for p in out.problems)
-
-
-def test_a_picture_that_changed_since_it_was_imported_is_not_asked_about(store, stub_llm, units):
-    from dataclasses import replace
-
-    images = tuple(replace(i, sha256=sha256_bytes(i.path.read_bytes())) for i in units.detections.images)
-    images[2].path.write_bytes(images[3].path.read_bytes())
-    out = match(store, stub_llm, replace(units, detections=replace(units.detections, images=images)), DARK)
-    assert out.hypotheses[0].failed == {"its image cannot be read": 3}
-    assert any("its content has changed" in p for p in out.problems)
-
-
-def test_cancel_keeps_what_is_there_and_a_second_run_goes_on(store, stub_llm, tmp_path):
-    units = scene(tmp_path / "many", 10)
-    seen = []
-    options = MatchOptions(limits=Limits(start=2, most=2))
-    out = match(store, stub_llm, units, DARK, options=options, progress=seen.append, cancel=lambda: len(seen) >= 8)
-    assert out.stopped == "Cancelled."
-    assert 8 <= len(out.scores["dark"].units) < 30
-    assert out.hypotheses[0].not_reached == 30 - len(out.scores["dark"].units)
-    assert [p.done for p in seen] == list(range(1, len(seen) + 1))
-    before = len(stub_llm.asked)
-    again = match_with_model(store, stub_llm.endpoint(), units, [DARK], populations(units, DARK), options=options)
-    assert again.calls["cached"] >= 8
-    assert len(again.scores["dark"].units) == 30
-    assert len(stub_llm.asked) - before <= 30 - 8 + 2
-
-
-def test_a_budget_pauses(store, stub_llm, units):
-    out = match(store, stub_llm, units, DARK, options=MatchOptions(limits=Limits(max_calls=5)))
-    assert "budget of 5 calls" in out.stopped
-    assert len(out.scores["dark"].units) == 5
-
-
-def test_no_units_no_calls(store, stub_llm, units):
-    stub_llm.script = ABLE["logprob"]
-    out = match_with_model(store, stub_llm.endpoint(), units, [DARK], {}, options=FAST)
-    assert (out.scores, out.hypotheses, out.partial) == ({}, (), False)
-
-
-# The plan.
-
-
-def test_the_plan_tells_calls_tokens_and_price_before_anything_is_sent(store, stub_llm, units):
-    stub_llm.script = ABLE["logprob"]
-    endpoint = Endpoint(stub_llm.url, "stub-model", price=Price(2.0, 8.0, currency="EUR"))
-    people = populations(units, DARK, BLUE, NIGHT)
-    plan = plan_match(store, endpoint, units, [DARK, BLUE, NIGHT], people)
-    assert not stub_llm.asked
-    assert (plan.calls, plan.cached, plan.new, plan.source, plan.probed, plan.measured) == (28, 0, 28, "logprob", False, False)
-    assert [(h.calls, h.errors) for h in plan.hypotheses] == [(12, 4), (12, 4), (4, 0)]  # no picture has a loss above a half
-    assert plan.cost == pytest.approx((plan.prompt_tokens * 2 + plan.completion_tokens * 8) / 1e6)
-    assert plan.currency == "EUR"
-    match_with_model(store, endpoint, units, [DARK], people, options=FAST)
-    plan = plan_match(store, endpoint, units, [DARK, BLUE, NIGHT], people)
-    assert (plan.cached, plan.new, plan.probed) == (12, 16, True)
-    match_with_model(store, endpoint, units, [DARK, BLUE], people, options=FAST)
-    plan = plan_match(store, endpoint, units, [DARK, BLUE, NIGHT], people)
-    assert (plan.measured, plan.prompt_tokens, plan.completion_tokens) == (True, 40, 20)  # the stub tells 10 and 5 tokens a call
-    assert plan.seconds is not None
-
-
-def test_the_plan_counts_samples_and_says_why_nothing_is_asked(store, stub_llm, units):
-    plan = plan_match(store, stub_llm.endpoint(), units, [DARK, BLUE], populations(units, DARK), MatchOptions(kind="sampled", samples=5))
-    assert (plan.calls, plan.source, plan.cost) == (60, "sampled", None)
-    assert plan.hypotheses[1].why == "the data has no units of its type and classes"
-
-
-def test_the_plan_is_what_is_sent(store, stub_llm, units):
-    people = populations(units, DARK, NIGHT)
-    plan = plan_match(store, stub_llm.endpoint(), units, [DARK, NIGHT], people)
-    assert match(store, stub_llm, units, DARK, NIGHT).calls["new"] == plan.new
-
-
-def test_options_out_of_range_are_all_named():
-    with pytest.raises(InputError) as caught:
-        MatchOptions(most_errors=0, samples=0)
-    assert {p.column for p in caught.value.problems} == {"most_errors", "samples"}
-
-
-@pytest.mark.parametrize(
-    ("url", "most"), [("http://localhost:8000/v1", 8), ("http://192.168.1.5/v1", 8), ("https://api.example.com/v1", 4)]
-)
-def test_hosted_servers_are_asked_less_at_once(url, most):
-    assert limits_of(Endpoint(url, "m"), MatchOptions()).most == most
-
-
-def test_the_probe_is_remembered(store, stub_llm, units):
-    match(store, stub_llm, units, DARK)
-    found = known_ability(store, stub_llm.endpoint())
-    assert (found.kind, found.tokens, found.top) == ("logprob", 1, 4)
-    assert known_ability(store, stub_llm.endpoint(model="other")) is None
-
-
-# A process that is killed.
-
-CHILD = """
-import sys
-from pathlib import Path
-from core.error_slices.vision.match_vision import match_with_model
-from core.error_slices.vision.options import MatchOptions
-from core.llm import endpoint_for
-from core.llm.pace import Limits
-from core.settings import Settings
-from core.storage import open_store
-from tests.error_slices.vision_scene import DARK, populations, scene
-import json
-units = scene(Path(sys.argv[1]), 60)
-store = open_store(Settings.from_environment())
-options = MatchOptions(limits=Limits(start=8, most=8))
-out = match_with_model(store, endpoint_for("vlm"), units, [DARK], populations(units, DARK), options=options)
-print(json.dumps({"calls": dict(out.calls), "scores": out.scores["dark"].c.tolist()}))
-"""
-
-
-def test_killed_in_the_middle_nothing_that_was_answered_is_asked_again(tmp_path, workspace):
-    def start(stub):
-        env = {**os.environ, "ODDYSSEY_HOME": str(workspace), "DATABASE_URL": "", **stub.environment("vlm")}
-        command = [sys.executable, "-c", CHILD, str(tmp_path / "pictures")]
-        return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    with StubServer(seeing(lambda c, r: logprob_slow(c, r))) as stub:
-        process = start(stub)
-        deadline = time.monotonic() + 120
-        while len(stub.asked) < 80:
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        process.kill()  # SIGKILL: no handler, no finally
-        process.communicate()
-        time.sleep(0.1)
-        opened = open_store(Settings.from_environment())
-        done, in_flight = opened.calls.counts()["done"], opened.calls.counts().get("in_flight", 0)
-        opened.close()
-        assert done >= 40
-        before = len([r for r in stub.asked if red(r) is None])
-        out, err = start(stub).communicate(timeout=300)
-        found = json.loads(out or err)
-        sent = len([r for r in stub.asked if red(r) is None]) - before
-    assert found["calls"]["cached"] == done
-    assert found["calls"]["repeated"] == in_flight
-    assert sent == found["calls"]["new"] == 180 - done
-    assert len(found["scores"]) == 180
-    assert all((c > 0.7) == (k % len(GREY) == 0) for k, c in enumerate(found["scores"]))
-
-
-def logprob_slow(c, request):
-    return weighed(top_of(c), delay=0.02)
 
 
 # A real server.

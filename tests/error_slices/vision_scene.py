@@ -17,12 +17,18 @@ from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.matching import make_units
 from core.error_slices.population import population
 from core.error_slices.units import Population, Units
+from core.error_slices.vision.match_vision import match_with_model
+from core.error_slices.vision.options import MatchOptions
+from core.error_slices.vision.outcome import MatchOutcome
 from core.llm import Client, Endpoint, endpoint_for
+from core.llm.pace import Limits
 from tests.stub_llm import Answer, Request, completion, weighed
 
 DARK = Hypothesis("dark", "The object is in deep shadow.", "FN", "intrinsic_difficulty")
 BLUE = Hypothesis("blue", "The detected region is blue.", "FP", "semantic_confusion")
 NIGHT = Hypothesis("night", "The picture was taken at night.", "IMAGE", "contextual_interference")
+FAST = MatchOptions(limits=Limits(first_wait=0.01, longest_wait=0.02))
+"""Options that do not wait between attempts."""
 GREY = (40, 120, 200)
 """Greys of the objects of each picture, from left to right."""
 
@@ -127,3 +133,9 @@ def real_endpoint() -> Endpoint | None:
         with Client(Endpoint(url, "any", key=env.get("ODDYSSEY_LLM_API_KEY", ""))) as client:
             env["ODDYSSEY_LLM_MODEL"] = client.models()[0]
     return endpoint_for("llm", None, env)
+
+
+def match(store, stub, units, *hypotheses, script=ABLE["logprob"], options=FAST, **more) -> MatchOutcome:
+    """A run against the stub."""
+    stub.script = script
+    return match_with_model(store, stub.endpoint(), units, hypotheses, populations(units, *hypotheses), options=options, **more)
