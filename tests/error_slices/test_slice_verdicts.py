@@ -66,7 +66,7 @@ def test_a_slice_that_always_fails_is_elevated_and_never_verified():
 
 
 def test_a_trend_that_makes_no_error_slice_is_rejected_with_the_reason():
-    random = np.random.default_rng(11)
+    random = np.random.default_rng(111)
     c = random.uniform(0.01, 0.99, 3000)
     base = sample(3000, seed=11)
     from_below = np.where(c > 0.5, 0.6 * (c - 0.5) / 0.5, 0.7)
@@ -78,6 +78,16 @@ def test_a_trend_that_makes_no_error_slice_is_rejected_with_the_reason():
         assert found.verdict == "rejected"
         assert reason in found.why[0]
         assert found.power is not None
+
+
+def test_a_lift_too_small_to_matter_is_said():
+    random = np.random.default_rng(113)
+    s = sample(20_000, seed=12, rise=0.0)
+    found = verify([replace(s, loss=(random.random(20_000) < np.where(s.c > 0.5, 0.33, 0.29)).astype(float))], TestSettings())[0]
+    assert found.q_lift < 0.05
+    assert found.verdict == "rejected"
+    assert found.why[0].startswith("Errors are more frequent inside, 3")
+    assert found.why[0].endswith("by less than 5%.")
 
 
 def test_hypotheses_that_cannot_be_tested_do_not_cost_the_others():

@@ -121,7 +121,7 @@ class Tested:
         spearman_pass: Whether it is at least 0.5 at all of them, with a corrected p below 0.05.
         power: For an inconclusive or rejected one: chance that a rise of `power_rise` over the slice would have been seen; None otherwise.
         power_rise: Rise of the error rate that `power` speaks of.
-        why: Reasons of an inconclusive verdict, or of a rejected one in spite of a trend, one sentence each, with the numbers.
+        why: Reasons of an inconclusive verdict, or of a rejected one in spite of a small p-value, one sentence each, with the numbers.
     """
 
     hypothesis_id: str

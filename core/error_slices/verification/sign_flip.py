@@ -2,7 +2,7 @@
 
 One look at the data is a matrix A (m images × K statistics) whose column sums are what was observed. Under the null, the signs of its
 rows are as good as random, so the columns of S A, with S of random signs, might have been observed as well. What goes together inside an
-image stays together. Signs depend on the seed and the number of the image alone, so a p-value does not depend on its company.
+image stays together. Signs depend on the seed and the number of the image alone, so no p-value depends on the signs of others.
 
 Each pattern of signs is taken with its opposite, and so is the pattern without a flip: half the sums, and p-values stay exact, since what
 was observed could have been any member of any of these pairs.

@@ -292,12 +292,16 @@ def _calibrated(
         return "rejected", (f"Errors rise in a part of the slice, not over all of it: slope {tested.slope:.2f}, needs {settings.tau:g}.",)
     if rises:
         return "rejected", (f"Errors rise with the score, but from below: {inside:.0%} inside, {overall:.0%} of all units.",)
+    small: tuple[str, ...] = ()
+    if _below(tested.q_lift, settings.fdr) and higher:
+        small = (
+            f"Errors are more frequent inside, {inside:.1%} against {overall:.1%} of all units, by less than {settings.least_lift:.0%}.",
+        )
     if seen is None or seen < ENOUGH:
         chance = "Unknown power" if seen is None else f"Power {seen:.0%}"
-        return "inconclusive", (
-            f"{chance} for a rise of the error rate by {RISE:g} from c = {settings.gamma:g} to 1 at p < {level:.2g}, needs {ENOUGH:.0%}.",
-        )
-    return "rejected", ()
+        rise = f"a rise of the error rate by {RISE:g} from c = {settings.gamma:g} to 1"
+        return "inconclusive", (f"{chance} for {rise} at p < {level:.2g}, needs {ENOUGH:.0%}.", *small)
+    return "rejected", small
 
 
 def _below(q: float | None, level: float) -> bool:
