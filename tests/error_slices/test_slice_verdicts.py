@@ -70,7 +70,7 @@ def test_a_trend_that_makes_no_error_slice_is_rejected_with_the_reason():
     c = random.uniform(0.01, 0.99, 3000)
     base = sample(3000, seed=11)
     from_below = np.where(c > 0.5, 0.6 * (c - 0.5) / 0.5, 0.7)
-    hump = np.where(c > 0.5, np.where(c > 0.75, (c - 0.75) * 3, (0.75 - c) * 3), 0.3)
+    hump = np.where(c > 0.5, np.where(c > 0.75, (c - 0.75) * 3, (0.75 - c) * 3), 0.4)
     for rate, reason in ((from_below, "from below"), (hump, "in a part of the slice")):
         loss = (random.random(3000) < rate).astype(float)
         found = verify([replace(base, c=c, logit=np.log(c / (1 - c)), loss=loss)], TestSettings())[0]
