@@ -70,5 +70,7 @@ def lines(got: SlicePrecision) -> list[str]:
     out += [f"overlap of {' and '.join(pair)}: {mean(v)}" for pair, v in got.origins.overlap.items()]
     if r is not None:
         out.append(f"by meaning: precision {mean(r.precision)} of {r.predicted}, recall {mean(r.recall)} of {r.known}, F1 {mean(r.f1)}")
-    out += [f"{g.truth}, {g.hypothesis}: instances {g.instance:.2f}, whole images {g.image:.2f}" for g in got.grounded]
+    for g in got.grounded:
+        trend = f"trend z {mean(g.instance_z)} and {mean(g.image_z)}"
+        out.append(f"{g.truth}, {g.hypothesis}: instances {g.instance:.2f}, whole images {g.image:.2f}; {trend}")
     return out

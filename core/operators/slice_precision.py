@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from core.error_slices.precision import (
     precision_at_k,
 )
 from core.error_slices.ties import best_first
+from core.error_slices.verification.settings import Sample
+from core.error_slices.verification.verdicts import verify
 from core.errors import InputError
 from core.operators.slice_report import SliceReport, SliceRow
 from core.operators.slices import DEMO, DEMO_SETS
@@ -38,12 +40,16 @@ class Grounded:
         hypothesis: Id of the hypothesis.
         instance: Precision@k by the units' own scores.
         image: Precision@k by the highest score of their image.
+        instance_z: Studentised slope of the calibrated test by the units' own scores, None where it cannot be tested.
+        image_z: Likewise by the highest score of their image.
     """
 
     truth: str
     hypothesis: str
     instance: float
     image: float
+    instance_z: float | None = None
+    image_z: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ class SlicePrecision:
             "origins": {name: short(p) for name, p in self.origins.alone.items()},
             "overlap": {" and ".join(pair): v for pair, v in self.origins.overlap.items()},
             "relevance": None if r is None else {"precision": r.precision, "recall": r.recall, "f1": r.f1, "n": [r.predicted, r.known]},
-            "grounded": [[g.truth, g.hypothesis, g.instance, g.image] for g in self.grounded],
+            "grounded": [asdict(g) for g in self.grounded],
         }
 
 
@@ -212,9 +218,12 @@ def _relevance(known: KnownSlices, truth: Mapping[str, frozenset[int]], accepted
 
 
 def _grounded(report: SliceReport, units: frozenset[int], name: str, row: SliceRow, errors: np.ndarray, k: int) -> Grounded:
-    s = row.scores
-    assert s is not None  # noqa: S101 - only rows with scores are ranked
-    whole = over_images(s.logit, report.units.image[s.units])
+    s, p = row.scores, row.population
+    assert s is not None and p is not None  # noqa: S101 - only rows with scores are ranked
+    c, logit = (over_images(x, report.units.image[s.units]) for x in (s.c, s.logit))
     rows = np.flatnonzero(errors[s.units] & ~np.isnan(s.logit))
-    instance, image = (precision_at_k({name: units}, {"": s.units[best_first(rows, x)].tolist()}, k).mean or 0.0 for x in (s.logit, whole))
-    return Grounded(name, row.hypothesis.id, instance, image)
+    instance, image = (precision_at_k({name: units}, {"": s.units[best_first(rows, x)].tolist()}, k).mean or 0.0 for x in (s.logit, logit))
+    whole = np.where(np.isnan(s.c), np.nan, c), np.where(np.isnan(s.c), np.nan, logit)
+    samples = [Sample(row.hypothesis.id, a, b, p.loss, p.image, p.weight) for a, b in ((s.c, s.logit), whole)]
+    own, shared = verify(samples, report.settings.test)
+    return Grounded(name, row.hypothesis.id, instance, image, own.z, shared.z)

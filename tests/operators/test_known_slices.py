@@ -114,6 +114,7 @@ def test_a_whole_image_says_less_than_the_instance(report):
     tiny = next(g for g in slice_precision(report, known_of(report)).grounded if g.truth == "tiny")
     # Every image has two tiny boxes of six: its highest score says nothing of which of its missed boxes is meant, but most missed are tiny.
     assert tiny.instance == 1.0 >= tiny.image
+    assert tiny.instance_z > 3 and (tiny.image_z is None or tiny.image_z < tiny.instance_z)
 
 
 def test_meaning_is_judged_where_the_known_slices_name_hypotheses(report):
