@@ -13,7 +13,7 @@ NONE = "No detections yet. Load the demo, or import a model's predictions with t
 
 
 def finding() -> tuple[Text, Text, bool]:
-    """What there is, and whether any of it is made up."""
+    """What is in use, and whether it is made up; the list says it of the others."""
     found = slice_sets.saved()
     used = slice_sets.current()
     if used is None:
@@ -29,7 +29,7 @@ def finding() -> tuple[Text, Text, bool]:
     prov = (
         f"{count(len(found), 'set')} of detections{named}. Units, matches and tests are computed from them, never stored instead of them."
     )
-    return sentence, prov, any(s.synthetic for s in found)
+    return sentence, prov, used.synthetic
 
 
 shell.begin("pages/detections.py")

@@ -52,8 +52,8 @@ with top:
         Action("import", "Import detections", page=slice_sets.IMPORT),
     ]
     if first:
-        word = "verified" if report.tested and first[0].tested and first[0].tested.verdict == "verified" else "elevated"
-        actions.append(Action("review", f"Review {len(first):,} {word}", "primary"))
+        word = slice_filters.verdict_of(first[0])
+        actions.append(Action("review", f"Review {slice_text.counts(report)[word]:,} {word}", "primary"))
     if shell.header(NAME, slice_text.headline(report), slice_text.provenance(report), actions, synthetic=current.synthetic) == "review":
         slice_sets.open_slice(report, first[0].hypothesis.id)
 slice_more.notices(report)

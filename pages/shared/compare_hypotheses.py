@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.error_slices.units import SIDE_OF
+from core.error_slices.verification.settings import ErrorRate
 from core.error_slices.verification.views import curve
 from core.operators.slice_compare import TOP, Overlap, overlaps
 from core.operators.slice_report import SliceReport, SliceRow
@@ -114,8 +115,8 @@ def _tests(report: SliceReport, rows: list[SliceRow]) -> Markup:
                 links.link(r.hypothesis.text, slice_sets.ONE, params),
                 r.hypothesis.error,
                 slice_text.verdict_chip(t.verdict),
-                f"{percent(t.inside.value)} ({slice_text.interval(t.inside)})",
-                f"{percent(t.outside.value)} ({slice_text.interval(t.outside)})",
+                _rate(t.inside),
+                _rate(t.outside),
                 points(t.lift),
                 p_value(t.q_trend),
                 p_value(t.q_lift),
@@ -123,7 +124,12 @@ def _tests(report: SliceReport, rows: list[SliceRow]) -> Markup:
             ]
         )
     columns = ["Hypothesis", "Type", "Verdict", "In", "Out", "Lift", "q trend", "q lift", "Not scorable"]
-    return Markup('<div class="od-changes">{}</div>').format(table(columns, lines, right=(5, 6, 7, 8)))
+    return Markup('<div class="od-changes">{}</div>').format(table(columns, lines, right=(3, 4, 5, 6, 7, 8)))
+
+
+def _rate(rate: ErrorRate) -> Markup:
+    low_high = slice_text.interval(rate)
+    return Markup('{}<small class="od-quiet od-under">{}</small>').format(percent(rate.value), low_high)
 
 
 def _overlaps(rows: list[SliceRow], found: tuple[Overlap, ...], report: SliceReport) -> None:

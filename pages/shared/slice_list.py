@@ -67,8 +67,9 @@ def _row(r: SliceRow, params: dict[str, str], report: SliceReport) -> Markup:
         _number(f"{t.inside.images:,}"),
     ]
     chips = join([slice_text.verdict_chip(t.verdict), *_people(r)], " ")
-    why = " ".join(t.why) or slice_text.MEANINGS[t.verdict]
-    verdict = Markup('<td title="{}">{}</td>').format(why, chips)
+    why = " ".join(t.why) or f"{slice_text.meanings(report.settings.test.mode).get(t.verdict, t.verdict).capitalize()}."
+    seen = Markup('<small class="od-quiet od-under">power {}</small>').format(f"{t.power:.0%}") if t.power is not None else Markup("")
+    verdict = Markup('<td title="{}">{}{}</td>').format(f"{why} {slice_text.power(t)}".strip(), chips, seen)
     return Markup('<tr class="od-row{}">{}{}<td>{}</td>{}</tr>').format(
         " hot" if hot else "", what, verdict, ranges(t.inside, t.outside), join(cells)
     )

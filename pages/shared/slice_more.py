@@ -50,7 +50,8 @@ def notices(report: SliceReport) -> None:
     if by["inconclusive"] and not by["verified"] and not by["elevated"]:
         needs = " and ".join(f"about {n:,} to see a rise of {rise:.0%}" for rise, n in RISES)
         most = max(t.inside.n for t in tested)
-        shell.note(f"A slice needs {needs}, four times in five; the largest here has {count(most, 'unit')}. More images bring more.")
+        if most:
+            shell.note(f"A slice needs {needs}, four times in five; the largest here has {count(most, 'unit')}. More images bring more.")
 
 
 def how(report: SliceReport) -> None:
@@ -67,14 +68,16 @@ def how(report: SliceReport) -> None:
             "A true positive therefore stands on both sides, and no test mixes them."
         )
         shell.section("Verdicts")
-        meanings: list[list[Text]] = [[slice_text.verdict_chip(v), slice_text.MEANINGS[v]] for v in VERDICTS]
+        known = slice_text.meanings(t.mode)
+        meanings: list[list[Text]] = [[slice_text.verdict_chip(v), known[v]] for v in VERDICTS if v in known]
         shell.html(table(["Verdict", "Meaning"], meanings))
         n = count(len(report.tested), "hypothesis", "hypotheses")
         shell.note(
             f"P-values come from {t.flips:,} random sign flips of whole images, so boxes of one image are not taken as independent; "
             f"q-values from Benjamini-Hochberg over the {n} tested. Trend and lift are two looks: for a false discovery rate of {t.fdr:g} "
             f"over both, ask for q below {t.fdr / 2:g}. Intervals are 95 % Wilson intervals, one at a time, on fewer units where those of "
-            "one image fail together. “q adj.” is the trend after the means of size and class are taken out."
+            "one image fail together. “q adj.” is the trend after the means of size and class are taken out. “Power” is the chance that a "
+            "rise of 40 % over the slice would have been seen; “Saved” the errors that would go if the slice failed no more than the rest."
         )
         _not_scorable(report)
 

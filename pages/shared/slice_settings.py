@@ -200,4 +200,4 @@ def in_words(s: SliceSettings, boxes: bool = True) -> str:
     if s.missed_only and boxes:
         parts.append("missed means that nothing explains it")
     text = ", ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{text[0].upper() if text[0].isascii() else text[0]}{text[1:]}."

@@ -13,7 +13,7 @@ from core.error_slices.groups import group_table
 from core.error_slices.hypotheses import Category, Hypothesis
 from core.error_slices.scores import ScoreSource
 from core.error_slices.units import ErrorType, Units
-from core.error_slices.verification.settings import VERDICTS, ErrorRate, Tested, Verdict
+from core.error_slices.verification.settings import VERDICTS, ErrorRate, Mode, Tested, Verdict
 from core.operators.slice_report import SliceReport, SliceRow
 from pages.shared import slice_settings
 from pages.shared.markup import Markup, Text, Tone, chip, code, count, fill, join, mark, minus
@@ -50,12 +50,24 @@ CATEGORIES: Mapping[Category, str] = {
     "intrinsic_difficulty": "difficulty",
 }
 TONES: Mapping[Verdict, Tone] = {"verified": "risk", "elevated": "wait", "inconclusive": "outline", "reversed": "info", "rejected": "plain"}
-MEANINGS: Mapping[Verdict, str] = {
-    "verified": "the error rises with the matching score, and the slice fails more often",
-    "elevated": "the slice fails more often, but the error does not rise with the score",
-    "inconclusive": "too few units, images or errors, or too little power; not a pass",
-    "reversed": "the error falls with the matching score",
-    "rejected": "neither, although a rise would probably have been seen",
+_MEANINGS: Mapping[Mode, Mapping[Verdict, str]] = {
+    "calibrated": {
+        "verified": "the error rises with the matching score, and the slice fails more often",
+        "elevated": "the slice fails more often, but the error does not rise with the score",
+        "inconclusive": "too few units, images or errors, or too little power; not a pass",
+        "reversed": "the error falls with the matching score",
+        "rejected": "neither, although a rise would probably have been seen",
+    },
+    "spearman": {
+        "verified": "binned error and score correlate, at least 0.5 at every number of bins",
+        "inconclusive": "too few units for the bins; not a pass",
+        "rejected": "they do not",
+    },
+    "paper": {
+        "verified": "the slope of some window exceeds τ, which chance alone nearly always reaches",
+        "inconclusive": "no window has units with different scores",
+        "rejected": "no window's slope exceeds τ",
+    },
 }
 SOURCES: Mapping[ScoreSource, str] = {
     "geometric": "geometric",
@@ -66,6 +78,11 @@ SOURCES: Mapping[ScoreSource, str] = {
 """How scores were found; the last two are not calibrated."""
 _LONGEST = 150
 """Letters of two findings that the headline holds."""
+
+
+def meanings(mode: Mode) -> Mapping[Verdict, str]:
+    """What the verdicts of a rule mean."""
+    return _MEANINGS[mode]
 
 
 def verdict_chip(verdict: Verdict) -> Markup:
@@ -230,6 +247,8 @@ def scorable(report: SliceReport) -> str:
 def smallest(report: SliceReport) -> str:
     """What inconclusive means under these settings."""
     t = report.settings.test
+    if t.mode != "calibrated":
+        return f"Inconclusive: {meanings(t.mode)['inconclusive']}."
     return (
         f"Inconclusive means fewer than {t.least_units:,} units, {t.least_images:,} images or {t.least_errors:,} errors in the slice, "
         "or too little power: it is not a pass."
@@ -238,7 +257,7 @@ def smallest(report: SliceReport) -> str:
 
 def power(t: Tested) -> str:
     """The chance that a rise would have been seen, where it was computed."""
-    return "" if t.power is None else f"{t.power:.0%} chance to see a rise of {t.power_rise:.0%}"
+    return "" if t.power is None else f"A rise of {t.power_rise:.0%} over the slice would have been seen {t.power:.0%} of the time."
 
 
 def order(verdicts: Sequence[str]) -> list[str]:
