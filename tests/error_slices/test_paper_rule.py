@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from core.error_slices.verification.looks import weighted_slope
 from core.error_slices.verification.paper import null_pass, paper_band, paper_windows
 from core.error_slices.verification.region import region_of
 from core.error_slices.verification.settings import Sample
@@ -47,6 +48,7 @@ def test_vector_of_window_slopes(vectors):
     assert len(region) == v["n_region"]
     assert found.slope == pytest.approx(v["expect_slopes"], abs=1e-6)
     assert found.trend == pytest.approx(v["expect_trend"], abs=1e-6)
+    assert weighted_slope(region.c, region.loss, region.weight) == pytest.approx(v["full_slope"], abs=1e-6)
     assert rank_correlation(region.c, region.loss) == pytest.approx(v["expect_spearman"], abs=1e-6)
 
 
@@ -107,7 +109,8 @@ def test_a_random_loss_passes_any_bar_below_its_slopes_and_none_above(n, size):
 
 
 def test_random_losses_keep_their_rate_and_their_images():
-    from core.error_slices.verification.paper import _turns
+    from core.error_slices.verification.looks import weighted_slope
+from core.error_slices.verification.paper import _turns
 
     region = region_of(noise(200, 0.3, 6, per_image=4), 0.5)
     ring, place, turn = _turns(region, 0, 50)
