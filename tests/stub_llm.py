@@ -330,8 +330,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("--delay", type=float, default=0.0, help="seconds before every answer")
     options.add_argument("--text", default="stub", help="content of every answer")
+    options.add_argument("--yes", action="store_true", help="answer yes, with log-probabilities of yes and no, instead of the text")
     given = options.parse_args()
-    with StubServer(lambda _: text(given.text, delay=given.delay)) as stub:
+    top = [("Yes", -0.2), ("No", -1.8), ("The", -6.0)]
+
+    def script(_: Request) -> Answer:
+        return weighed(top, delay=given.delay) if given.yes else text(given.text, delay=given.delay)
+
+    with StubServer(script) as stub:
         print(stub.url, flush=True)
         threading.Event().wait()
 
