@@ -76,9 +76,8 @@ def main() -> None:
     planned, calls, a_call, rate, known, sent = min(runs, key=lambda r: r[2])
     print(f"Matching by a vision model, a stub that answers after {DELAY * 1000:.0f} ms, {IN_FLIGHT} calls in flight, best of {REPEATS}:")
     print(f"  plan of all {calls:,} questions of the demo   {planned:.1f} CPU s")
-    print(
-        f"  {sent:,} calls with two pictures each         {a_call:.1f} ms CPU a call, {rate:.0f} calls/s of {IN_FLIGHT / DELAY:.0f} by the delay"
-    )
+    paced = f"{a_call:.1f} ms CPU a call, {rate:.0f} calls/s of {IN_FLIGHT / DELAY:.0f} by the delay"
+    print(f"  {sent:,} calls with two pictures each         {paced}")
     print(f"  the same again, all answers known            {known:.2f} ms CPU an answer")
 
 
