@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from core.error_slices.verification.looks import weighted_slope
-from core.error_slices.verification.paper import null_pass, paper_band, paper_windows
+from core.error_slices.verification.paper import _turns, null_pass, paper_band, paper_windows
 from core.error_slices.verification.region import region_of
 from core.error_slices.verification.settings import Sample
 from core.error_slices.verification.spearman import binned_spearman, rank_correlation, spearman_p, spearman_passes
@@ -109,9 +109,6 @@ def test_a_random_loss_passes_any_bar_below_its_slopes_and_none_above(n, size):
 
 
 def test_random_losses_keep_their_rate_and_their_images():
-    from core.error_slices.verification.looks import weighted_slope
-from core.error_slices.verification.paper import _turns
-
     region = region_of(noise(200, 0.3, 6, per_image=4), 0.5)
     ring, place, turn = _turns(region, 0, 50)
     assert len(set(turn.tolist())) > 20
