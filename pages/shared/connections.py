@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.digest import sha256_json
-from core.llm import Connection, Endpoint, Probe, Role, endpoint_for, endpoints_for, probe
+from core.llm import Connection, Endpoint, Probe, Role, endpoint_for, endpoints_for
 from core.llm import connections as core_connections
 from core.llm.connections import connection_for
+from core.operators.connection_check import check_connection
 from pages.shared import jobs, state
 
 NAMES: dict[Role, str] = {
@@ -103,7 +104,8 @@ def test(connection: Connection, fixed: bool) -> Probe:
     """
     checked = core_connections.checked(connection)
     target = checked.endpoint(environment())
-    job = jobs.begin(("probe", state.store().db.name, sha256_json(checked.as_dict())), lambda job: probe(target, checked.role))
+    store = state.store()
+    job = jobs.begin(("probe", store.db.name, sha256_json(checked.as_dict())), lambda job: check_connection(store, target, checked.role))
     job.finished.wait()
     if job.error is not None:
         raise job.error
