@@ -77,12 +77,12 @@ def keep_detections(
 
 
 DEMO = ASSETS / "detections"
-DEMO_SETS = {"results_before.json": "Demo detector, before repair", "results_after.json": "Demo detector, after repair"}
-"""The demo's two detectors: file of the predictions, and name of the set."""
+DEMO_SETS = {"results_after.json": "Demo detector, after repair", "results_before.json": "Demo detector, before repair"}
+"""The demo's two detectors: file of the predictions, and name of the set; the last one saved is the one that pages open."""
 
 
 def load_demo(store: Store, who: str = "") -> SavedDetections:
-    """The detections that ship with the product, of one made-up detector before and after a made-up repair; the first of the two sets.
+    """The detections that ship with the product, of one made-up detector before and after a made-up repair; the set before it.
 
     Sets that are there already are not made again.
 
@@ -96,7 +96,7 @@ def load_demo(store: Store, who: str = "") -> SavedDetections:
         digests = digests_of(content)
         found = store.detections.find(digests.digest)
         out.append(keep_detections(store, content, who=who) if found is None or found.deleted else found)
-    return out[0]
+    return out[-1]
 
 
 def open_detections(store: Store, set_id: str) -> DetectionSet:
