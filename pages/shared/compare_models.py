@@ -86,9 +86,13 @@ def names(report: SliceReport, second: SliceReport) -> tuple[str, str]:
 
 
 def _slices(report: SliceReport, second: SliceReport) -> ModelSlices:
-    key = ("compare slices", state.store().db.name, report.digest, second.digest)
-    found: ModelSlices = jobs.outcome(key, lambda _: compare_slices(report, second), lambda job: None)
-    return found
+    return _compared(state.store().db.name, report.digest, second.digest, report, second)
+
+
+@st.cache_resource(show_spinner="Comparing the slices.", max_entries=4)
+def _compared(database: str, first: str, second: str, _a: SliceReport, _b: SliceReport) -> ModelSlices:
+    del database, first, second  # only keys of the cache
+    return compare_slices(_a, _b)
 
 
 def _precision(report: SliceReport, second: SliceReport) -> ModelComparison:

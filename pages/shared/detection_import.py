@@ -23,8 +23,8 @@ from pages.shared.markup import count, fill, label
 
 UPLOAD, PATH = SOURCES = ("Upload", "A path on the server")
 RECOGNISE = "Recognise it"
-_LOOK = "detections.look"
-"""Session key of what is looked at."""
+_LOOK, _READ = "detections.look", "detections.read"
+"""Session keys of what is looked at, and of the job that read it."""
 _STALE = 24 * 3600
 """Seconds after which an upload that was never imported is given up."""
 
@@ -230,6 +230,9 @@ def _read(spec: Spec, given: Mapping[str, str]) -> ReadDetections:
 
     changed = [_stamp(p) for p in (spec.truth, spec.predictions, spec.images)]
     key = ("look at detections", state.store().db.name, spec.key, sha256_json(dict(given)), tuple(changed))
+    if (last := st.session_state.get(_READ)) not in (None, key):
+        jobs.forget(last)  # what was read under another mapping
+    st.session_state[_READ] = key
     found: ReadDetections = jobs.outcome(key, work, show)
     place.empty()
     return found
@@ -261,6 +264,7 @@ def _keep(read: ReadDetections, spec: Spec, who_name: str) -> None:
 
 def _forget(spec: Spec) -> None:
     st.session_state.pop(_LOOK, None)
+    jobs.forget(st.session_state.pop(_READ, None))
     detection_classes.forget(spec.key)
     if spec.staged:
         shutil.rmtree(spec.staged, ignore_errors=True)

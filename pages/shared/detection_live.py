@@ -79,6 +79,10 @@ def _run_key(spec: Spec) -> tuple[str, ...]:
     return ("run detector", state.store().db.name, spec.key, str(st.session_state.get(f"live.turn-{spec.key}", 0)))
 
 
+def _load_key(spec: Spec) -> tuple[str, ...]:
+    return ("load detector", state.store().db.name, spec.key)
+
+
 def _prepared(spec: Spec, saved: SavedDetections) -> LoadedDetector:
     """The detector, loaded once, with the mapping as it is now."""
     truth, settings = slice_sets.opened(saved), state.settings()
@@ -87,8 +91,7 @@ def _prepared(spec: Spec, saved: SavedDetections) -> LoadedDetector:
     def show(job: jobs.Job) -> None:
         place.progress(0.0, text="Loading the weights.")
 
-    key = ("load detector", state.store().db.name, spec.key, saved.digest)
-    loaded: LoadedDetector = jobs.outcome(key, lambda _: prepare_detector(settings, truth, spec.weights), show)
+    loaded: LoadedDetector = jobs.outcome(_load_key(spec), lambda _: prepare_detector(settings, truth, spec.weights), show)
     place.empty()
     given = detection_classes.given(spec.key)
     return prepare_detector(settings, truth, spec.weights, given, loaded.detector) if given else loaded
@@ -168,6 +171,7 @@ def _found(spec: Spec, saved: SavedDetections, detected: Detected) -> None:
 def _kept(spec: Spec, kept: Any) -> None:
     _next_turn(spec)
     st.session_state.pop(_LIVE, None)
+    jobs.forget(_load_key(spec))
     detection_classes.forget(spec.key)
     slice_sets.choose(kept.id)
     st.session_state[f"detections-report-{kept.id}"] = True
@@ -176,10 +180,12 @@ def _kept(spec: Spec, kept: Any) -> None:
 
 
 def _next_turn(spec: Spec) -> None:
+    jobs.forget(_run_key(spec))
     st.session_state[f"live.turn-{spec.key}"] = st.session_state.get(f"live.turn-{spec.key}", 0) + 1
 
 
 def _forget(spec: Spec) -> None:
     st.session_state.pop(_LIVE, None)
+    jobs.forget(_load_key(spec))
     detection_classes.forget(spec.key)
     st.rerun()

@@ -86,6 +86,13 @@ class Jobs:
                 del self._jobs[old]
             return job
 
+    def forget(self, key: Hashable) -> None:
+        """Let go of a job that is over, and of its result; whoever waits for it still gets it."""
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is not None and job.finished.is_set():
+                del self._jobs[key]
+
 
 @st.cache_resource(show_spinner=False)
 def _registry() -> Jobs:
@@ -137,3 +144,8 @@ def begin(key: Hashable, work: Callable[[Job], Any]) -> Job:
 def known(key: Hashable) -> Job | None:
     """The job of a key in this process, None if it never ran here or was forgotten since."""
     return _registry().known(key)
+
+
+def forget(key: Hashable) -> None:
+    """Let go of the result of a job that is over, where it is large or kept elsewhere."""
+    _registry().forget(key)

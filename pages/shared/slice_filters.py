@@ -13,6 +13,8 @@ from core.operators.slice_report import SliceReport, SliceRow
 from pages.shared import slice_settings, slice_text
 
 ALL = "all"
+KEYS = "slices_"
+"""Begins the keys of the widgets, since other pages have choices of the same names."""
 SORTS: Mapping[str, str] = {
     "saved": "Errors saved",
     "lift": "Lift",
@@ -126,45 +128,48 @@ def _verdicts(by: Counter[str], n: int) -> str:
     names = {ALL: f"All {n:,}"}
     for k in slice_text.order(list(by)):
         names[k] = f"{'Not tested' if k == 'untested' else k.capitalize()} {by[k]:,}"
-    _ready("verdict", names, ALL)
-    st.segmented_control(
-        "Verdict", list(names), required=True, format_func=names.__getitem__, key="verdict", on_change=_keep("verdict", ALL)
-    )
-    return str(st.session_state["verdict"])
+    key = _ready("verdict", names, ALL)
+    changed = _keep("verdict", key, ALL)
+    st.segmented_control("Verdict", list(names), required=True, format_func=names.__getitem__, key=key, on_change=changed)
+    return str(st.session_state[key])
 
 
-def _choice(label: str, key: str, values: list[str], names: Mapping[str, str], width: int | str = "stretch") -> str:
+def _choice(label: str, name: str, values: list[str], names: Mapping[str, str], width: int | str = "stretch") -> str:
     """One of the values that there are, with how many rows have it."""
     by = Counter(values)
     said = {v: f"{names.get(v, v)} ({by[v]:,})" for v in sorted(by, key=lambda v: (-by[v], v))}
-    return _box(label, key, {ALL: "All", **said}, ALL, width)
+    return _box(label, name, {ALL: "All", **said}, ALL, width)
 
 
-def _box(label: str, key: str, names: Mapping[str, str], usual: str, width: int | str = "stretch") -> str:
-    _ready(key, names, usual)
-    st.selectbox(label, list(names), format_func=names.__getitem__, key=key, width=width, on_change=_keep(key, usual))
+def _box(label: str, name: str, names: Mapping[str, str], usual: str, width: int | str = "stretch") -> str:
+    key = _ready(name, names, usual)
+    st.selectbox(label, list(names), format_func=names.__getitem__, key=key, width=width, on_change=_keep(name, key, usual))
     return str(st.session_state[key])
 
 
 def _least() -> int:
-    said = str(st.query_params.get("least", "0"))
-    st.session_state["least"] = min(int(said), _MOST) if said.isdecimal() else 0
-    st.number_input("Least units in the slice", 0, _MOST, step=10, key="least", on_change=_keep("least", 0))
-    return int(st.session_state["least"])
+    key, said = f"{KEYS}least", str(st.query_params.get("least", "0"))
+    st.session_state[key] = min(int(said), _MOST) if said.isdecimal() else 0
+    st.number_input("Least units in the slice", 0, _MOST, step=10, key=key, on_change=_keep("least", key, 0))
+    return int(st.session_state[key])
 
 
-def _ready(key: str, names: Mapping[str, str], usual: str) -> None:
-    """Take the choice from the address. Streamlit's own binding writes labels there, and these hold counts that change."""
-    wanted = st.query_params.get(key, usual)
+def _ready(name: str, names: Mapping[str, str], usual: str) -> str:
+    """Take a choice from the address; gives the key of its widget.
+
+    Streamlit's own binding writes labels into the address, and these hold counts that change.
+    """
+    key, wanted = f"{KEYS}{name}", st.query_params.get(name, usual)
     st.session_state[key] = wanted if wanted in names else usual
+    return key
 
 
-def _keep(key: str, usual: str | int) -> Callable[[], None]:
+def _keep(name: str, key: str, usual: str | int) -> Callable[[], None]:
     def changed() -> None:
         value = st.session_state[key]
         if value in (None, usual):
-            st.query_params.pop(key, None)
+            st.query_params.pop(name, None)
         else:
-            st.query_params[key] = str(value)
+            st.query_params[name] = str(value)
 
     return changed

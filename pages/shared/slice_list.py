@@ -50,7 +50,7 @@ def table(report: SliceReport, rows: Sequence[SliceRow]) -> Markup:
 
 def _row(r: SliceRow, params: dict[str, str], report: SliceReport) -> Markup:
     t = r.tested
-    what = Markup("<td>{}{}</td>").format(links.link(r.hypothesis.text, slice_sets.ONE, params), _sub(r))
+    what = Markup("<td>{}{}</td>").format(links.link(r.hypothesis.text, slice_sets.ONE, params), _sub(r, report))
     if t is None:
         cell = Markup('<td>{}</td><td colspan="10"><span class="od-why">{}</span></td>').format(chip("not tested", "outline"), r.untested)
         return Markup('<tr class="od-row quiet">{}{}</tr>').format(what, cell)
@@ -69,13 +69,15 @@ def _row(r: SliceRow, params: dict[str, str], report: SliceReport) -> Markup:
     chips = join([slice_text.verdict_chip(t.verdict), *_people(r)], " ")
     why = " ".join(t.why) or f"{slice_text.meanings(report.settings.test.mode).get(t.verdict, t.verdict).capitalize()}."
     seen = Markup('<small class="od-quiet od-under">power {}</small>').format(f"{t.power:.0%}") if t.power is not None else Markup("")
-    verdict = Markup('<td title="{}">{}{}</td>').format(f"{why} {slice_text.power(t)}".strip(), chips, seen)
+    if power := slice_text.power(t):
+        why += f" {power[:1].upper()}{power[1:]}."
+    verdict = Markup('<td title="{}">{}{}</td>').format(why, chips, seen)
     return Markup('<tr class="od-row{}">{}{}<td>{}</td>{}</tr>').format(
         " hot" if hot else "", what, verdict, ranges(t.inside, t.outside), join(cells)
     )
 
 
-def _sub(r: SliceRow) -> Markup:
+def _sub(r: SliceRow, report: SliceReport) -> Markup:
     h = r.hypothesis
     parts: list[Text] = [h.error, slice_text.CATEGORIES[h.category]]
     if h.classes != ("any",):
@@ -84,8 +86,8 @@ def _sub(r: SliceRow) -> Markup:
         parts.append({"own": "own", "knowledge": "from knowledge", "data": "from captions"}[h.origin])
     if r.scores is not None:
         parts.append(slice_text.SOURCES[r.scores.source])
-    if r.group != h.id:
-        parts.append(fill("much like {g}", g=r.group))
+    if r.group != h.id and (lead := report.row(r.group)) is not None:
+        parts.append(fill("much like “{g}”", g=slice_text.short(lead.hypothesis, 40)))
     if r.clicks:
         parts.append(count(sum(r.clicks.values()), "crop judged", "crops judged"))
     return Markup('<small class="od-quiet od-under">{}</small>').format(join(parts, ", "))

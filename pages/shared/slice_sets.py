@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +23,8 @@ from pages.shared.shell import Action
 SET, SLICE = "detections", "slice"
 """Query parameters of the set in use, which is also its session key and preference, and of the hypothesis that is shown."""
 LIST, ONE, COMPARE, IMPORT = "pages/slices.py", "pages/slice.py", "pages/slice_compare.py", "pages/detections.py"
+_KEPT = 8
+"""Reports that the process keeps."""
 NEEDED = "Needed: ground truth and a model's predictions on the same images; the images themselves where pixels or crops are looked at."
 
 
@@ -106,7 +110,11 @@ def report(now: SavedDetections, settings: SliceSettings, show: Callable[[Job], 
     Raises:
         InputError: The files of the set are gone, or a setting cannot be used.
     """
-    store, place, step = state.store(), st.empty(), [""]
+    store, step = state.store(), [""]
+    key = ("slices", store.db.name, now.id, now.digest, now.name, settings, stamp(now))
+    if (found := _recent().get(key)) is not None:
+        return judged(found, slices.judgements(store, now.id))
+    place = st.empty()
 
     def work(tell: jobs.Report) -> SliceReport:
         def told(what: str, share: float) -> None:
@@ -115,10 +123,36 @@ def report(now: SavedDetections, settings: SliceSettings, show: Callable[[Job], 
 
         return slices.slice_report(store, now.id, settings, progress=told)
 
-    key = ("slices", store.db.name, now.id, now.digest, now.name, settings, stamp(now))
-    found: SliceReport = jobs.outcome(key, work, show or (lambda job: bar(job, place, step[0])))
+    computed: SliceReport = jobs.outcome(key, work, show or (lambda job: bar(job, place, step[0])))
     place.empty()
-    return judged(found, slices.judgements(store, now.id))
+    _recent().put(key, computed)
+    jobs.forget(key)  # reports of large sets are large, and fewer of them are kept than of other results
+    return judged(computed, slices.judgements(store, now.id))
+
+
+class _Recent:
+    """The reports used last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._reports: OrderedDict[Hashable, SliceReport] = OrderedDict()
+
+    def get(self, key: Hashable) -> SliceReport | None:
+        with self._lock:
+            if key in self._reports:
+                self._reports.move_to_end(key)
+            return self._reports.get(key)
+
+    def put(self, key: Hashable, report: SliceReport) -> None:
+        with self._lock:
+            self._reports[key] = report
+            while len(self._reports) > _KEPT:
+                self._reports.popitem(last=False)
+
+
+@st.cache_resource(show_spinner=False)
+def _recent() -> _Recent:
+    return _Recent()
 
 
 def stamp(now: SavedDetections) -> str:

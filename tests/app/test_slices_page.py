@@ -47,15 +47,15 @@ def test_choices_narrow_the_list_and_count_what_they_leave_out(saved):
     assert "The detected region is very small" in said
     assert "The object is very small in the image" not in said.split("Hypothesis Verdict")[1].split("Match with a vision model")[0]
     assert "left out by the choices above" in said
-    app.number_input(key="least").set_value(1_000_000).run()
+    app.number_input(key="slices_least").set_value(1_000_000).run()
     assert "No hypothesis is left under these choices." in text(app)
 
 
 def test_a_choice_that_no_row_has_any_more_falls_back_to_all(saved):
     app = open_page("slices", detections=saved.id, verdict="nonsense", error="XYZ", sort="nonsense")
     assert not app.exception
-    assert app.segmented_control(key="verdict").value == ALL
-    assert app.selectbox(key="error").value == ALL
+    assert app.segmented_control(key="slices_verdict").value == ALL
+    assert app.selectbox(key="slices_error").value == ALL
 
 
 @pytest.mark.parametrize("mode", ["paper", "spearman"])
