@@ -43,7 +43,11 @@ with shell.errors_as_card(NAME, "The slice cannot be shown.", "What people judge
     st.query_params[slice_sets.SLICE] = row.hypothesis.id
     decide.seen(row.hypothesis.id)
     said = decide.decisions(report, row)
-    actions = [Action("reject", "Reject"), Action("accept", "Accept slice", "primary")]
+    without = "" if row.scores is not None else "Nothing is known of it that could be decided on."
+    actions = [
+        Action("reject", "Reject", disabled=bool(without), help=without or None),
+        Action("accept", "Accept slice", "primary", disabled=bool(without), help=without or None),
+    ]
     clicked = shell.header(NAME, head.headline(row), head.provenance(report, row), actions, synthetic=current.synthetic)
     if clicked:
         decide.dialog(report, row, "accept" if clicked == "accept" else "reject")

@@ -102,8 +102,8 @@ def mark_of(kind: str, loss: float) -> Mark:
         return MARKS[cast(Kind, kind)]
     whole = kind == "IMAGE"
     if loss > 0.5:
-        return Mark("I" if whole else "S", "image with errors" if whole else "mask misses", "missed")
-    return Mark("T", "image right" if whole else "mask fits", "right")
+        return Mark("I" if whole else "S", "image more wrong than right" if whole else "mask misses", "missed")
+    return Mark("T", "image more right than wrong" if whole else "mask fits", "right")
 
 
 def outcome(units: Units, unit: int, loss: float) -> str:

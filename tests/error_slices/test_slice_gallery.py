@@ -89,7 +89,7 @@ def test_a_caption_says_what_happened_and_how_sure():
         "tone": "missed",
     }
     assert caption(u, 1, 1.0, 0.5)["outcome"] == "false: wrong class, there is a person, confidence 0.80, IoU 0.61"
-    assert caption(u, 2, 0.7, 0.5)["outcome"] == "image with errors, loss 0.70"
+    assert caption(u, 2, 0.7, 0.5)["outcome"] == "image more wrong than right, loss 0.70"
     assert caption(u, 3, 0.0, 0.5)["outcome"] == "found, IoU 0.90"
 
 

@@ -41,7 +41,7 @@ def show(report: SliceReport, row: SliceRow) -> None:
     """The gallery of a slice that has scores, below the name of whoever looks at it."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="od-crops-head"):
         with st.container(width="stretch"):
-            shell.section("What is in the slice", _legend(row))
+            shell.section("What is in the slice", _LEGEND[row.hypothesis.error])
             shell.note(fill("Does each crop fit the statement? {text}", text=strong(row.hypothesis.text)))
         me = who.ask("slice_who")
     _gallery(report, row, me)
@@ -184,13 +184,15 @@ def _serial(key: str) -> list[Any]:
     return [session, n + 1]
 
 
-def _legend(row: SliceRow) -> Text:
-    wrong = {"FN": "M missed", "FP": "B, C, D, X false alarms", "LOC": "L badly placed", "CLS": "C wrong class"}.get(row.hypothesis.error)
-    right = "T found" if row.hypothesis.error == "FN" else "T right"
-    thin = {"FN": "thin blue: predictions", "FP": "dashed white: ground truth", "LOC": "dashed white: ground truth"}.get(
-        row.hypothesis.error
-    )
-    return ", ".join(x for x in (wrong and f"orange {wrong}" if wrong else "", f"green {right}", thin) if x)
+_LEGEND = {
+    "FN": "M missed, T found; thin blue: predictions",
+    "FP": "B, C, D, X false alarms, T right; dashed white: ground truth",
+    "LOC": "L badly placed, T right; dashed white: ground truth",
+    "CLS": "C wrong class, T right; dashed white: ground truth",
+    "IMAGE": "I loss above a half, T below; dashed white: ground truth, thin blue: predictions",
+    "SEG": "S loss above a half, T below; dashed white: ground truth, thin blue: predictions",
+}
+"""What letters and lines of crops say."""
 
 
 def _clicks(report: SliceReport, row: SliceRow, said: Sequence[Judgement]) -> None:

@@ -110,7 +110,7 @@ def strata(report: SliceReport, row: SliceRow) -> None:
         shell.section("By class", f"the {len(classes)} most frequent of {len(names)}" if len(names) > len(classes) else "")
         shell.html(_rates(classes, inside, sample))
     t = row.tested
-    if t is not None:
+    if t is not None and t.q_adjusted is not None:
         text = "With means of strata (eighths of size × class) taken out: trend q = {a}, lift p = {b}; without: q = {c}, p = {d}."
         shell.note(fill(text, a=p_value(t.q_adjusted), b=p_value(t.p_lift_adjusted), c=p_value(t.q_trend), d=p_value(t.p_lift)))
     shell.note("A slice that is about size loses its trend within strata of size, as it must.")

@@ -12,7 +12,7 @@ from core.operators import slices
 from core.operators.slice_report import SliceReport, SliceRow
 from core.plots.slice_charts import ScoreAxis, TrendPoint, WindowRow, thinned, trend_curve, window_slopes
 from pages.shared import charts, shell
-from pages.shared.markup import Text, count, fill, join, mark
+from pages.shared.markup import Text, count, fill, join, mark, minus
 from pages.shared.slice_text import LOSSES, p_value
 
 NAMES: dict[ScoreAxis, str] = {"score": "Score", "logit": "Logit", "rank": "Rank"}
@@ -121,17 +121,10 @@ def _windows(report: SliceReport, row: SliceRow) -> None:
 def _said(report: SliceReport, row: SliceRow, view: WindowView) -> Text:
     beyond = sum(w.z > w.z_high for w in view.windows)
     n = len(view.windows)
-    verb = "leaves" if beyond == 1 else "leave"
+    verb = "leaves" if beyond == 1 or n == 1 else "leave"
     parts: list[Text] = [
         fill("{k} {verb} the band.", k=mark(f"{beyond} of {count(n, 'window')}"), verb=verb),
-        fill(
-            "The test takes the largest, Z = {z}, and corrects for looking at {n}: p = {p} before, q = {q} after the correction for {m}.",
-            z="–" if view.z is None else f"{view.z:.2f}",
-            n=n,
-            p=p_value(row.tested.p_trend if row.tested else None),
-            q=p_value(row.tested.q_trend if row.tested else None),
-            m=count(sum(r.tested is not None and r.tested.p_trend is not None for r in report.rows), "hypothesis", "hypotheses"),
-        ),
+        _test(report, row, view),
         "Signs are flipped by image, so units of one picture count together.",
     ]
     t = row.tested
@@ -145,3 +138,12 @@ def _said(report: SliceReport, row: SliceRow, view: WindowView) -> Text:
     elif t is not None and t.q_adjusted is not None:
         parts.append(fill("Within strata of size and class: q = {q}.", q=p_value(t.q_adjusted)))
     return join(parts, " ")
+
+
+def _test(report: SliceReport, row: SliceRow, view: WindowView) -> Text:
+    q = row.tested.q_trend if row.tested else None
+    if view.z is None or q is None:
+        return "Nothing was decided from it: the slice has too few units, images or errors."
+    text = "The test takes the largest, Z = {z}, and corrects for looking at {n}: p = {p}, and q = {q} after the correction for {m}."
+    m = count(len(report.tested), "hypothesis", "hypotheses")
+    return fill(text, z=minus(view.z), n=len(view.windows), p=p_value(view.p_trend), q=p_value(q), m=m)

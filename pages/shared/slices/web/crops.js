@@ -55,6 +55,7 @@ export class Crops {
       el("div", { class: "pic", onclick: () => this.open(tile) }, shape),
       el("p", {}, el("b", {}, crop.cls), `, ${crop.size}, c = ${crop.c}`, el("br"), crop.outcome),
       el("div", { class: "judge", role: "group", "aria-label": "Does it fit the statement?" }, ...tile.buttons), tile.mine);
+    if (tile.why) tile.node.dataset.lost = "1";
     tile.node.onfocus = () => {
       this.point(i);
       tile.since ??= performance.now();
