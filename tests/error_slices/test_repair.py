@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from core.error_slices.detections import Boxes, Classified, ClassName, DetectionSet, Image
+from core.error_slices.detections import Boxes, Classified, ClassName, DetectionSet, Image, Rle
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.matching import make_units
 from core.error_slices.population import population
@@ -229,6 +229,29 @@ def test_gesd_lists_hold_failing_units_best_first(content: RepairInput, tmp_path
     lists = json.loads((tmp_path / "out/gesd_predictions.json").read_text())
     assert lists["small"] == ["toy_107", "toy_101"]
     assert lists["stray"] == ["toy_9"]
+
+
+def test_pairs_of_masks_stand_as_their_annotations(tmp_path: Path) -> None:
+    from pycocotools import mask as coco_mask
+
+    def rle(x1: int, x2: int) -> Rle:
+        pixels = np.zeros((20, 40), np.uint8, order="F")
+        pixels[5:15, x1:x2] = 1
+        made = coco_mask.encode(pixels)
+        return Rle((20, 40), made["counts"])
+
+    images = (Image("7", "m.png", 40, 20),)
+    truth = Boxes.of([0, 0], [0, 0], [[0, 5, 10, 15], [20, 5, 30, 15]], ids=[31, 32], masks=(rle(0, 10), rle(20, 30)))
+    said = Boxes.of([0, 0], [0, 0], [[0, 5, 8, 15], [32, 5, 38, 15]], score=[0.9, 0.8], masks=(rle(0, 8), rle(32, 38)))
+    units = make_units(DetectionSet("masks", "m", "segmentation", (ClassName("1", "car"),), images, truth, said))
+    s = slice_of(units, replace(SMALL, error="SEG"), [0.7, 0.8, 0.9])
+    export_repair(RepairInput("masks", units, np.array([0]), (s,), frozenset()), tmp_path / "out")
+    document = json.loads((tmp_path / "out/coco/annotations.json").read_text())
+    assert [(a["id"], a["slice_score"]) for a in document["annotations"]] == [(31, 0.7), (32, 0.8)]
+    assert document["annotations"][0]["segmentation"]["size"] == [20, 40]
+    assert [p.get("slice_score") for p in json.loads((tmp_path / "out/coco/predictions.json").read_text())] == [None, 0.9]
+    assert json.loads((tmp_path / "out/gesd_predictions.json").read_text()) == {"small": ["masks_1", "masks_32"]}
+    assert [r["annotation_id"] for r in rows((tmp_path / "out/units.csv").read_text())] == ["31", "32", "1"]
 
 
 def test_a_classifier_gets_balanced_lists_and_groups_by_class_and_place(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.error_slices.detections import Boxes
-from core.error_slices.repair.content import RepairInput
+from core.error_slices.repair.content import RepairInput, id_of, place_of
 
 NO_CLASS = "ignore regions of any class, which COCO has no category for"
 
@@ -43,7 +43,7 @@ def coco_files(content: RepairInput, names: Sequence[str]) -> tuple[dict[str, An
     class_id, own_class = numbers_of([c.id for c in d.classes])
     exported = np.zeros(len(d.images), bool)
     exported[content.images] = True
-    by_side = {side: _by_row(content, side) for side in ("gt", "pred", "image")}
+    by_side = _slices_by_row(content)
     left_out: dict[str, int] = {}
     images = []
     for i in content.images.tolist():
@@ -105,23 +105,25 @@ def _rows(
     return out
 
 
-def _by_row(content: RepairInput, side: str) -> dict[int, dict[str, Any]]:
-    """Slices of each box, or image, of a side: by its row in the detections."""
-    u = content.units
-    best: dict[int, tuple[float, str]] = {}
-    tags: dict[int, list[str]] = {}
+def _slices_by_row(content: RepairInput) -> dict[str, dict[int, dict[str, Any]]]:
+    """Slices of each annotation, prediction and image, by its row in the detections."""
+    best: dict[str, dict[int, tuple[float, str]]] = {"gt": {}, "pred": {}, "image": {}}
+    tags: dict[str, dict[int, list[str]]] = {"gt": {}, "pred": {}, "image": {}}
     for s in content.slices:
         for i, c, inside in zip(s.units.tolist(), s.c.tolist(), s.inside.tolist(), strict=True):
-            if u.side[i] != side or c != c:
+            if c != c:  # no score
                 continue
-            row = int(u.image[i] if side == "image" else u.row[i])
-            if row not in best or c > best[row][0]:
-                best[row] = (c, s.hypothesis.id)
+            side, row = place_of(content.units, i)
+            if row not in best[side] or c > best[side][row][0]:
+                best[side][row] = (c, s.hypothesis.id)
             if inside:
-                tags.setdefault(row, []).append(s.hypothesis.id)
+                tags[side].setdefault(row, []).append(s.hypothesis.id)
     return {
-        row: {"slice": name if row in tags else "", "slice_score": round(c, 6), "tags": tags.get(row, [])}
-        for row, (c, name) in best.items()
+        side: {
+            row: {"slice": name if row in tags[side] else "", "slice_score": round(c, 6), "tags": tags[side].get(row, [])}
+            for row, (c, name) in found.items()
+        }
+        for side, found in best.items()
     }
 
 
@@ -135,6 +137,6 @@ def gesd_predictions(content: RepairInput) -> dict[str, list[str]]:
     out = {}
     for s in content.slices:
         wrong = [int(s.units[k]) for k in s.best_first.tolist() if s.inside[k] and s.loss[k] > 0.5]
-        out[s.hypothesis.id] = [f"{d.dataset or d.name}_{u.ids[i].rpartition(':')[2][1:] or d.images[u.image[i]].id}"
-                                for i in wrong if int(u.image[i]) in exported]  # fmt: skip
+        name = d.dataset or d.name
+        out[s.hypothesis.id] = [f"{name}_{id_of(u, i)}" for i in wrong if int(u.image[i]) in exported]
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -118,6 +118,28 @@ class RepairInput:
 def key_of(image: Image) -> str:
     """What tells whether two sets hold the same picture: its bytes, else its name."""
     return image.sha256 or f"name:{image.file_name or image.id}"
+
+
+def place_of(units: Units, i: int) -> tuple[Literal["gt", "pred", "image"], int]:
+    """Where a unit stands in the file: as an annotation, as a prediction or as an image, and in which row.
+
+    A pair of masks stands as its annotation, a mask without a partner as itself.
+    """
+    side = units.side[i]
+    if side == "seg" and units.regions is not None:
+        at = int(units.row[i])
+        truth = int(units.regions.truth[at])
+        return ("gt", truth) if truth >= 0 else ("pred", int(units.regions.pred[at]))
+    if side == "image":
+        return "image", int(units.image[i])
+    return ("gt" if side == "gt" else "pred"), int(units.row[i])
+
+
+def id_of(units: Units, i: int) -> str:
+    """Id of the annotation, prediction or image that a unit stands for."""
+    side, row = place_of(units, i)
+    d = units.detections
+    return d.images[row].id if side == "image" else (d.truth if side == "gt" else d.predictions).ids[row]
 
 
 def check(content: RepairInput) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from core.error_slices.repair.content import ImageTable, RepairInput, RepairSlice
+from core.error_slices.repair.content import ImageTable, RepairInput, RepairSlice, id_of
 from core.error_slices.scores import SOURCES
 
 SPLITS = {"train": 0, "training": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
@@ -77,10 +77,9 @@ def units_csv(content: RepairInput) -> str:
         image, cls = d.images[u.image[i]], int(u.cls[i])
         of = {h: c for h, by in score.items() if (c := by.get(i)) is not None and c == c}  # NaN is no score
         best = max(of, key=lambda h: of[h]) if of else ""
-        at = u.ids[i].rpartition(":")[2]
         rows.append(
             [
-                *(u.ids[i], image.id, image.file_name, at[1:] if at[0] in "gd" else "", *u.xyxy[i].tolist()),
+                *(u.ids[i], image.id, image.file_name, "" if u.side[i] == "image" else id_of(u, i), *u.xyxy[i].tolist()),
                 *("" if cls < 0 else d.classes[cls].name, str(u.kind[i]), loss[i], *(of.get(h, "") for h in score)),
                 *(of.get(best, ""), best),
             ]
