@@ -9,6 +9,7 @@ from pages.shared.markup import Text, count, fill, mark
 
 NAME = "Detections"
 SETS, IMPORT, LIVE = VIEWS = ("Sets", "Import", "Run a detector")
+VIEW = "detections_view"
 NONE = "No detections yet. Load the demo, or import a model's predictions with their ground truth."
 
 
@@ -32,6 +33,11 @@ def finding() -> tuple[Text, Text, bool]:
     return sentence, prov, used.synthetic
 
 
+def turn() -> None:
+    """Keep the chosen view in the address."""
+    st.query_params["view"] = st.session_state[VIEW]
+
+
 shell.begin("pages/detections.py")
 with shell.errors_as_card(NAME, "The detections cannot be shown."):
     current = slice_sets.current()
@@ -42,12 +48,10 @@ with shell.errors_as_card(NAME, "The detections cannot be shown."):
         shell.header(NAME, sentence, prov, synthetic=synthetic)
     options = VIEWS if slice_sets.saved() else (IMPORT, LIVE)
     if following := st.session_state.pop(detection_list.NEXT, None):
-        st.session_state["view"] = following
-    if st.session_state.get("view") not in options:
-        st.session_state.pop("view", None)
-    view = st.segmented_control(
-        "View", options, default=options[0], required=True, key="view", bind="query-params", label_visibility="collapsed"
-    )
+        st.query_params["view"] = following
+    wanted = st.query_params.get("view")
+    st.session_state[VIEW] = wanted if wanted in options else options[0]
+    view = st.segmented_control("View", options, required=True, key=VIEW, on_change=turn, label_visibility="collapsed")
     if view == IMPORT:
         detection_import.form()
     elif view == LIVE:

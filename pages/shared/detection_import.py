@@ -83,7 +83,8 @@ def form() -> None:
 
 def _about(reader: Reader | None) -> None:
     if reader is None:
-        shell.note("COCO json, YOLO txt, KITTI label_2, GESD json and tables of a classifier are told apart by what they look like.")
+        names = [r.title for r in READERS.values()]
+        shell.note(f"{', '.join(names[:-1])} and {names[-1]} are told apart by what they look like.")
         return
     second = f" Predictions: {reader.predictions}." if reader.predictions else " Predictions stand in the same file."
     shell.note(f"Ground truth: {reader.truth}.{second}{' The folder of images is needed.' if reader.needs_images else ''}")
