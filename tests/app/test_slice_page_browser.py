@@ -150,6 +150,9 @@ def test_without_a_name_nothing_is_judged_and_the_page_says_so(filled, open_tab)
         focus_first(page)
         page.keyboard.press("y")
         expect(page.locator(".od-gallery .notice.blocked")).to_contain_text("Say who you are first")
+        page.keyboard.press("Enter")
+        page.keyboard.press("n")
+        expect(page.locator(".od-gallery .frame-told")).to_contain_text("Say who you are first")  # the page lies behind the dialog
     finally:
         store.preferences.set("who.names", names)
     assert len(store.slice_judgements.all(saved.id)) == before

@@ -14,12 +14,13 @@ export class Frame {
     this.toggles = LAYERS.map(([name, label]) =>
       el("button", { type: "button", class: `layer ${name}`, "aria-pressed": String(this.show[name]), "data-layer": name, onclick: (e) => this.toggle(name, e.currentTarget) },
         el("i", { "aria-hidden": "true" }), label));
+    this.told = el("p", { class: "frame-told", hidden: true });
     this.place = el("div", { class: "frame-place" });
     this.judge = VERDICTS.map((v) => el("button", { type: "button", "data-verdict": v.verdict, "aria-pressed": "false", onclick: () => act(v.verdict, false) }, v.name === "?" ? "Unsure" : v.name, " ", el("kbd", {}, v.key)));
     const go = (action, sign, name) => el("button", { type: "button", "aria-label": name, title: name, onclick: () => act(action, false) }, sign);
     this.node = el("dialog", { class: "frame", "aria-label": "The whole image" },
       el("div", { class: "frame-head" }, this.title, el("div", { class: "frame-go" }, go("left", "←", "The crop before"), go("right", "→", "The next crop"), go("close", "Close", "Close (Esc)"))),
-      el("div", { class: "frame-layers", role: "group", "aria-label": "Boxes" }, ...this.toggles), this.place,
+      el("div", { class: "frame-layers", role: "group", "aria-label": "Boxes" }, ...this.toggles), this.told, this.place,
       el("div", { class: "judge large", role: "group", "aria-label": "Does it fit the statement?" }, ...this.judge));
     this.node.onclick = (e) => e.target === this.node && act("close", false);
     this.node.oncancel = (e) => {
@@ -40,6 +41,7 @@ export class Frame {
 
   /** @param tile the crop; @param image its size and boxes; @param src address of the image, "" while it is not known; @param why it cannot be shown */
   set(tile, image, src, why) {
+    if (this.tile !== tile) this.say("");
     Object.assign(this, { tile, image, src, why });
     const { crop } = tile;
     this.title.replaceChildren(el("b", {}, crop.cls), `, ${crop.size}, c = ${crop.c}: ${crop.outcome}. `, el("span", {}, `${image.name}, ${image.w} × ${image.h} px`));
@@ -74,6 +76,12 @@ export class Frame {
     if (this.show.unit && crop.side !== "image") drawn.push({ box: crop.box, look: crop.tone, letter: crop.letter });
     frame.append(...overlay([0, 0, w, h], drawn));
     this.place.replaceChildren(frame);
+  }
+
+  /** A line inside the dialog, behind which those of the page cannot be seen. */
+  say(text) {
+    this.told.hidden = !text;
+    say(this.told, text);
   }
 
   paint(verdict) {

@@ -167,6 +167,7 @@ class Gallery {
     const { crop } = tile, now = this.verdictOf(crop) ?? "";
     const why = !this.data.who ? "Say who you are first: judgements carry a name." : tile.why ? "There is no picture to judge." : tile.ready ? "" : "The picture is not here yet.";
     this.notices.show("blocked", why);
+    this.frame.say(why);
     if (why) return this.notices.tell(why);
     if (!keyboard && verdict === now) verdict = "withdraw"; // a second click on the same button takes it back
     if (verdict === now || (verdict === "withdraw" && !now)) return;
