@@ -110,6 +110,8 @@ def _slice(target: SavedDetections, units: Units, row: SliceRow, settings: Slice
         everywhere, units=everywhere.units[keep], loss=everywhere.loss[keep], image=everywhere.image[keep], weight=everywhere.weight[keep]
     )
     scores = scores_of(target, units, h, here)
+    if scores is not None and row.scores is not None and scores.source != row.scores.source:
+        scores = None  # a slice that a model verified is scored by its answers alone, never by a matcher in their place
     said = row.judgement
     return RepairSlice(
         hypothesis=h,

@@ -1,0 +1,97 @@
+"""From verified slices to a folder: which images are exported, by which scores, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.error_slices.detections import Boxes, DetectionSet
+from core.error_slices.score_files import write_scores
+from core.errors import InputError
+from core.operators import slice_repair, slices
+from core.operators.slice_report import SliceSettings
+from core.settings import Settings
+from core.storage import SavedDetections, Store, open_store
+
+HALF = SliceSettings(halves="verification")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    opened = open_store(Settings.from_environment({"ODDYSSEY_HOME": str(tmp_path_factory.mktemp("export"))}))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def demo(store: Store) -> SavedDetections:
+    return slices.load_demo(store)
+
+
+def part_of(content: DetectionSet, half: str, name: str) -> DetectionSet:
+    """The images of one half as a set of their own, under other names."""
+    kept = [i for i, x in enumerate(content.images) if x.half == half]
+    place = {i: k for k, i in enumerate(kept)}
+
+    def side(b: Boxes) -> Boxes:
+        at = np.flatnonzero(np.isin(b.image, kept))
+        image = [place[i] for i in b.image[at].tolist()]
+        return Boxes.of(image, b.cls[at], b.xyxy[at], ids=[b.ids[i] for i in at], score=b.score[at], ignore=b.ignore[at], area=b.area[at])
+
+    images = tuple(replace(content.images[i], file_name=f"{name}-{k}.jpg") for i, k in place.items())
+    return replace(content, name=name, images=images, truth=side(content.truth), predictions=side(content.predictions))
+
+
+def test_without_a_target_the_discovery_half_is_exported_and_nothing_else(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    done = slice_repair.export_repair(store, demo.id, ["iv_dark"], tmp_path / "out", HALF, formats=["coco"])
+    half = {i.file_name: i.half for i in slices.open_detections(store, demo.id).images}
+    exported = {i["file_name"] for i in json.loads((tmp_path / "out/coco/annotations.json").read_text())["images"]}
+    assert exported == {name for name, h in half.items() if h == "discovery"}
+    assert done.images == len(exported) == done.pictures
+    origin = json.loads((tmp_path / "out/slice.json").read_text())["origin"]
+    assert origin["verified_on"]["digest"] == demo.digest
+    assert origin["settings"]["halves"] == "verification"
+    with pytest.raises(InputError, match=r"used to verify the slices|No image is left"):
+        slice_repair.export_repair(store, demo.id, ["iv_dark"], tmp_path / "all")
+
+
+def test_the_other_model_of_the_same_images_is_refused(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    other = next(s for s in store.detections.list() if s.id != demo.id and s.truth_digest == demo.truth_digest)
+    with pytest.raises(InputError, match="203 of 364 images were used to verify the slices"):
+        slice_repair.export_repair(store, demo.id, ["iv_dark"], tmp_path / "out", HALF, target_id=other.id)
+
+
+def test_training_images_are_scored_with_the_verified_hypothesis(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    content = slices.open_detections(store, demo.id)
+    train = slices.keep_detections(store, part_of(content, "discovery", "train"))
+    done = slice_repair.export_repair(store, demo.id, ["iv_dark"], tmp_path / "out", HALF, target_id=train.id, formats=["weights"])
+    assert done.images == train.images == 161
+    assert 0 < done.hard < 161
+    same = slices.keep_detections(store, part_of(content, "verification", "copied under other names"))
+    with pytest.raises(InputError, match=r"of 203 images were used to verify"):
+        slice_repair.export_repair(store, demo.id, ["iv_dark"], tmp_path / "no", HALF, target_id=same.id)
+
+
+def test_a_slice_that_a_model_verified_is_scored_by_that_model_alone(store: Store, tmp_path: Path) -> None:
+    demo = slices.load_demo(store)
+    named = slices.keep_detections(store, replace(slices.open_detections(store, demo.id), name="asked", model="asked"))
+    report = slices.slice_report(store, named.id, HALF)
+    row = report.row("iv_dark")
+    assert row is not None
+    assert row.scores is not None
+    asked = replace(row.scores, source="logprob", matcher="a model, prompt 1")
+    write_scores(named.folder, row.hypothesis, asked, report.units)
+    again = slices.slice_report(store, named.id, HALF).row("iv_dark")
+    assert again is not None
+    assert again.scores is not None
+    assert again.scores.source == "logprob"
+    with pytest.raises(InputError, match=r'"iv_dark" has no score on the 161 images.*a model has to be asked about them first'):
+        slice_repair.export_repair(store, named.id, ["iv_dark"], tmp_path / "out", HALF)
+    train = slices.keep_detections(store, part_of(slices.open_detections(store, demo.id), "discovery", "not asked"))
+    with pytest.raises(InputError, match="a model has to be asked about them first"):
+        slice_repair.export_repair(store, named.id, ["iv_dark"], tmp_path / "out", HALF, target_id=train.id)
