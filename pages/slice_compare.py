@@ -1,13 +1,13 @@
-"""Compare slices: two to four hypotheses side by side, or two models on the same images: average precision, and what each slice became."""
+"""Compare slices: two models on the same images, two to four hypotheses side by side, or what was found with what is known."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import compare_hypotheses, compare_models, shell, slice_sets, slice_settings
+from pages.shared import compare_hypotheses, compare_known, compare_models, shell, slice_sets, slice_settings
 
 NAME = "Compare slices"
-MODELS, HYPOTHESES = VIEWS = ("Two models", "Hypotheses")
+MODELS, HYPOTHESES, KNOWN = VIEWS = ("Two models", "Hypotheses", "Known slices")
 EMPTY = (
     "Here you will see two models on the same images, such as one before and one after a repair: average precision, recall, "
     "and the error inside each slice, with intervals."
@@ -30,6 +30,8 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
     slice_settings.controls(settings)
 if view == HYPOTHESES:
     compare_hypotheses.show(NAME, top, report)
+elif view == KNOWN:
+    compare_known.show(NAME, top, report)
 elif other is None:
     with top:
         shell.header(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.apptest import html, open_page, text
-from tests.detection_sets import classifier_set, detection_set
+from tests.detection_sets import classifier_set, detection_set, detections
 
 
 @pytest.fixture
@@ -76,3 +78,28 @@ def test_classifiers_are_compared_by_their_images(store):
     classifier_set(store, "Second")
     app = open_page("slice_compare", detections=first.id)
     assert not app.exception
+
+
+def test_known_slices_are_asked_for_where_the_data_names_none(before):
+    app = open_page("slice_compare", detections=before.id, view="Known slices")
+    assert not app.exception
+    assert "No slice of these detections is known." in text(app)
+
+
+def test_found_slices_are_measured_against_those_of_a_file(before):
+    # Every small box that is missed is an error of the known slice; the first ten of "very small" are such errors, so all ten hit.
+    content = detections("Before", 0.9)
+    small = [i for i in range(len(content.truth)) if content.truth.xyxy[i, 2] - content.truth.xyxy[i, 0] < 32]
+    assert len(small) == 240
+    names = [f"{content.images[content.truth.image[i]].id}:g{content.truth.ids[i]}" for i in small]
+    known = {"slices": {"tiny": {"units": names, "hypotheses": ["iv_small"], "category": "intrinsic_difficulty"}}}
+    app = open_page("slice_compare", detections=before.id, view="Known slices")
+    app.file_uploader(key="known_file").upload("known.json", json.dumps(known).encode(), "application/json").run()
+    assert not app.exception
+    said = text(app)
+    assert "Precision@10 is 1.00 over 1 known slice with 4 found slices" in said
+    assert "By meaning: precision 0.25 of 4 found slices, recall 1.00 of 1 known slice, F1 0.40." in said
+    assert "units of known slices that are no errors under these settings" in said
+    app.file_uploader(key="known_file").upload("bad.json", b"[", "application/json").run()
+    assert not app.exception
+    assert "The known slices are not valid JSON" in text(app)
