@@ -9,14 +9,15 @@ from typing import Literal
 import numpy as np
 import streamlit as st
 
-from core.error_slices.dedupe import spearman
 from core.error_slices.detections import BoolArray
+from core.error_slices.gallery import is_error
+from core.error_slices.verification.rates import dense, error_rate
 from core.error_slices.verification.settings import Sample, Tested
 from core.error_slices.verification.verdicts import verify
 from core.operators import slices
+from core.operators.slice_compare import TOP, overlaps
 from core.operators.slice_report import SliceReport, SliceRow
 from core.plots.slice_charts import null_histogram, printed_windows
-from core.scoring.intervals import wilson
 from pages.shared import charts, links, shell, slice_sets, slice_settings, slice_text
 from pages.shared.markup import Markup, Text, count, fill, join, mark, table
 from pages.shared.slice_text import p_value, percent, points
@@ -125,63 +126,54 @@ def _rates(parts: Sequence[tuple[str, BoolArray]], inside: BoolArray, sample: Sa
 
 
 def _rate(sample: Sample, here: BoolArray) -> tuple[str, Text]:
-    n = int(here.sum())
-    if not n:
+    number, images = dense(sample.image[here])
+    rate = error_rate(sample.loss[here], sample.weight[here], number, len(images))
+    if rate.value is None:
         return "–", "n = 0"
-    value = float(np.average(sample.loss[here], weights=sample.weight[here]))
-    low, high = wilson(min(max(value, 0.0), 1.0), n)
-    return percent(value), Markup('<small class="od-quiet">{} to {}, {:,}</small>').format(percent(low), percent(high), n)
+    text = '<small class="od-quiet">{} to {}, {:,}</small>'
+    return percent(rate.value), Markup(text).format(percent(rate.low), percent(rate.high), rate.n)
 
 
 def others(report: SliceReport, row: SliceRow) -> None:
-    """Tested slices about the same type of error that rank or hold the same units."""
-    mine = _on_units(report, row)
-    if mine is None:
-        return
-    c, inside, wrong = mine
+    """Tested slices about the same type of error that hold the same units."""
+    mine = _errors_in(report, row)
     found = []
     for other in report.tested:
-        if other.hypothesis.id == row.hypothesis.id or other.hypothesis.error != row.hypothesis.error:
-            continue
-        theirs = _on_units(report, other)
-        if theirs is None:
-            continue
-        both, either = int((inside & theirs[1]).sum()), int((inside | theirs[1]).sum())
-        errors = int((inside & wrong & theirs[1]).sum())
-        found.append((both / either if either else 0.0, spearman(c, theirs[0]), both, errors, other))
+        if other.hypothesis.id != row.hypothesis.id and other.hypothesis.error == row.hypothesis.error:
+            [overlap] = overlaps(report, (row, other))
+            found.append((overlap, len(mine & _errors_in(report, other)), other))
     if not found:
         shell.empty("No other tested hypothesis is about this type of error.")
         return
-    found.sort(key=lambda f: (-f[0], f[4].hypothesis.id))
-    mistakes = int((inside & wrong).sum())
+    found.sort(key=lambda f: (-(f[0].members or 0.0), f[2].hypothesis.id))
     common = {slice_sets.SET: report.saved.id, **slice_settings.params(report.settings)}
     rows = [
         (
             links.link(o.hypothesis.text, slice_sets.ONE, {**common, slice_sets.SLICE: o.hypothesis.id}),
             slice_text.verdict_chip(o.tested.verdict) if o.tested is not None else "",
-            percent(overlap),
-            f"{rho:.2f}".replace("-", "−"),
-            f"{both:,}",
-            f"{errors:,} of {mistakes:,}",
+            percent(x.members),
+            percent(x.top),
+            percent(x.errors),
+            f"{errors:,} of {len(mine):,}",
+            f"{x.shared:,}",
         )
-        for overlap, rho, both, errors, o in found[:_MOST]
+        for x, errors, o in found[:_MOST]
     ]
-    shell.html(table(("Hypothesis", "Verdict", "Jaccard", "Spearman", "Units in both", "Errors of this slice"), rows, right=(2, 3, 4, 5)))
+    head = ("Hypothesis", "Verdict", "Units", f"Top {TOP}", "Errors", "Errors of this slice in it", "Units compared")
+    shell.html(table(head, rows, right=(2, 3, 4, 5, 6)))
     left = len(found) - len(rows)
     shell.note(
-        "Jaccard: units in both slices among those in either. Spearman: of the matching scores, over the units that both score."
+        f"Units, top {TOP} and errors: what is in both slices among what is in either (Jaccard), over the units that both score."
         + (f" {left:,} more with less in common are not shown." if left else "")
     )
 
 
-def _on_units(report: SliceReport, row: SliceRow) -> tuple[np.ndarray, BoolArray, BoolArray] | None:
-    """Scores, membership and errors over all units."""
+def _errors_in(report: SliceReport, row: SliceRow) -> set[int]:
+    """Units of a slice that have the error."""
     if row.population is None or row.scores is None:
-        return None
-    n, at = len(report.units), row.population.units
-    c, wrong = np.full(n, np.nan), np.zeros(n, bool)
-    c[at], wrong[at] = row.scores.c, row.population.loss > 0.5
-    return c, np.nan_to_num(c, nan=-1.0) > report.settings.test.gamma, wrong
+        return set()
+    inside = np.nan_to_num(row.scores.c, nan=-1.0) > report.settings.test.gamma
+    return set(row.population.units[inside & is_error(row.population.loss)].tolist())
 
 
 def halves(report: SliceReport, row: SliceRow) -> None:
