@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
 
 from core.error_slices.verification.settings import ErrorRate, Tested
@@ -85,7 +86,9 @@ def _sub(r: SliceRow, report: SliceReport) -> Markup:
     if h.origin != "library":
         parts.append({"own": "own", "knowledge": "from knowledge", "data": "from captions"}[h.origin])
     if r.scores is not None:
-        parts.append(slice_text.SOURCES[r.scores.source])
+        told = slice_text.SOURCES[r.scores.source]
+        scored, n = int(np.count_nonzero(~np.isnan(r.scores.c))), len(r.scores.c)
+        parts.append(told if r.scores.source == "geometric" or scored == n else f"{told} on {scored:,} of {count(n, 'unit')}")
     if r.group != h.id and (lead := report.row(r.group)) is not None:
         parts.append(fill("much like “{g}”", g=slice_text.short(lead.hypothesis, 40)))
     if r.clicks:

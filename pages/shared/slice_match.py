@@ -41,7 +41,7 @@ def show(current: SavedDetections, report: SliceReport) -> None:
         _running(current)
         return
     if running is not None:
-        _told(running)
+        _told(running, report)
     endpoint = connections.endpoint(ROLE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if endpoint is None:
@@ -99,7 +99,8 @@ def _cost(current: SavedDetections, report: SliceReport, chosen: list[str], opti
             for p in plan.hypotheses
         ]
         shell.html(table(["Hypothesis", "Units", "Errors", "Calls", "Known", "Left out"], rows, right=(1, 2, 3, 4)))
-        shell.note(SOURCES[plan.source] + ("." if plan.probed else "; assumed, the model is tested first."))
+        way = SOURCES[plan.source]
+        shell.note(f"{way[:1].upper()}{way[1:]}{'.' if plan.probed else ': assumed, the model is tested first.'}")
         with st.container(horizontal=True, gap="small"):
             if st.button(f"Ask {count(plan.new, 'question')}", type="primary", key="match_start", disabled=not plan.calls):
                 _start(current, report, chosen, options)
@@ -176,7 +177,7 @@ def _running(current: SavedDetections) -> None:
             shell.note("It stops after the calls on their way.")
 
 
-def _told(job: jobs.Job) -> None:
+def _told(job: jobs.Job, report: SliceReport) -> None:
     """What came of the last run."""
     if job.error is not None:
         if not isinstance(job.error, OddysseyError):
@@ -203,10 +204,19 @@ def _told(job: jobs.Job) -> None:
         )
         for finding in (*out.ability.findings, *out.problems[:10]):
             shell.note(finding)
-        failed: list[list[Any]] = [
-            [h.hypothesis_id, f"{h.scored:,} of {h.asked:,}", ", ".join(f"{n:,} {why}" for why, n in h.failed.items()) or "–"]
+        names = {r.hypothesis.id: r.hypothesis.text for r in report.rows}
+        short: list[list[Any]] = [
+            [
+                names.get(h.hypothesis_id, h.hypothesis_id),
+                f"{h.scored:,} of {h.asked:,}",
+                f"{h.not_reached:,}",
+                ", ".join(f"{n:,} {why}" for why, n in h.failed.items()) or "–",
+            ]
             for h in out.hypotheses
             if h.failed or h.partial
         ]
-        if failed:
-            shell.html(table(["Hypothesis", "Scored", "Without a score"], failed, right=(1,)))
+        if short:
+            shell.note(
+                "Partly scored: less than 95 % of the units asked about. Its tests rest on those alone; a later run asks only the rest."
+            )
+            shell.html(table(["Hypothesis", "Scored", "Not reached", "Without a score"], short, right=(1, 2)))
