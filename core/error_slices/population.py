@@ -18,6 +18,27 @@ NOT_CONFUSED = "other false and badly placed predictions"
 EXPLAINED = "missed instances that a prediction of another class, or a badly placed one, explains"
 
 
+def own_boxes(units: Units, rows: IntArray) -> FloatArray:
+    """The box of each unit that does not depend on what was found, shape (m, 4), px.
+
+    The box of a SEG unit lies around what differs of two masks: thin where little does, as large as the instance where it was missed. A
+    matcher of shapes would tell the loss from it, so it is shown the instance, or the prediction where there is none.
+
+    Args:
+        units: All units.
+        rows: Shape (m,): indices into the units.
+    """
+    out = units.xyxy[rows]
+    if units.regions is not None:
+        at = np.flatnonzero(units.side[rows] == "seg")
+        row = units.row[rows[at]]
+        truth, pred, source = units.regions.truth[row], units.regions.pred[row], units.detections
+        real = truth >= 0
+        out[at[real]] = source.truth.xyxy[truth[real]]
+        out[at[~real]] = source.predictions.xyxy[pred[~real]]
+    return out
+
+
 def visible(units: Units, side: Side) -> Visible:
     """What a matcher may see of the units of one side; row i is unit `units.on(side)[i]`."""
     rows = units.on(side)
@@ -30,7 +51,7 @@ def visible(units: Units, side: Side) -> Visible:
         ids=tuple(units.ids[i] for i in rows.tolist()),
         image=units.image[rows],
         cls=units.cls[rows],
-        xyxy=units.xyxy[rows],
+        xyxy=own_boxes(units, rows),
         size=size[units.image[rows]],
         truncated=nothing if told is None else told.truncated[units.row[rows]],
         occluded=nothing if told is None else told.occluded[units.row[rows]],

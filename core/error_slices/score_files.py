@@ -1,7 +1,8 @@
 """Matching scores of a vision model, kept beside the detections that they are about: dear to make, so never made twice.
 
 A score belongs to a unit of the ground truth or to a prediction, whatever the confidence cut and the IoU; both have ids that these do not
-change. All scores of one matcher stand in one file; of two samples of the units the one with more scores stays.
+change; that of two masks names its box too, which follows the prediction that was found. All scores of one matcher stand in one file; of
+two samples of the units the one with more scores stays.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Un
     path.parent.mkdir(parents=True, exist_ok=True)
     weight = np.ones(len(scores.units)) if scores.weight is None else scores.weight
     rows = {
-        units.ids[u]: (c, logit, str(flag), w)
+        _key(units, u): (c, logit, str(flag), w)
         for u, c, logit, flag, w in zip(scores.units, scores.c, scores.logit, scores.flags, weight, strict=True)
     }
     if path.is_file():
@@ -109,7 +110,7 @@ def stored_scores(folder: Path, hypothesis: Hypothesis) -> StoredScores | None:
 def scores_for(stored: StoredScores, hypothesis: Hypothesis, population: Population, units: Units) -> Scores:
     """Stored scores in the order of a population; units that were never asked about have none."""
     where = {i: k for k, i in enumerate(stored.ids)}
-    at = np.array([where.get(units.ids[u], -1) for u in population.units], dtype=np.int64)
+    at = np.array([where.get(_key(units, u), -1) for u in population.units], dtype=np.int64)
     known = at >= 0
 
     def column(values: Any, missing: Any) -> Any:
@@ -129,6 +130,12 @@ def scores_for(stored: StoredScores, hypothesis: Hypothesis, population: Populat
         counts={k: v for k, v in counts.items() if v},
         weight=column(stored.weight, 1.0),
     )
+
+
+def _key(units: Units, unit: int) -> str:
+    """What a score is kept by: the unit, and the box that was looked at where it depends on the settings."""
+    name = units.ids[unit]
+    return f"{name}@{','.join(f'{v:.0f}' for v in units.xyxy[unit])}" if units.side[unit] == "seg" else name
 
 
 def _source(path: Path) -> ScoreSource:

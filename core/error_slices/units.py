@@ -39,7 +39,7 @@ class UnitSettings:
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Where predicted and true masks differ, one row a SEG unit, s of them. Never shown to a matcher, which gets the box of the unit.
+    """Where predicted and true masks differ, one row a SEG unit, s of them. Never shown to a matcher that needs no model.
 
     Attributes:
         truth: Shape (s,): row of the ground truth, -1 for a predicted mask without a partner.
@@ -127,7 +127,7 @@ class Visible:
         ids: Shape (n,): ids of the units.
         image: Shape (n,): index into `images`.
         cls: Shape (n,): index into `classes`, -1 for none.
-        xyxy: Shape (n, 4): px, not clipped.
+        xyxy: Shape (n, 4): px, not clipped; of a SEG unit the box of its instance, since that of the region tells the loss.
         size: Shape (n, 2): width and height of its image, px; 0 where not known.
         truncated: Shape (n,): as in the ground truth; NaN on other sides.
         occluded: Shape (n,): as in the ground truth; NaN on other sides.

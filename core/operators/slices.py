@@ -19,7 +19,7 @@ from core.error_slices.detections import DetectionSet, FloatArray
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.library import classes_of, load_library
 from core.error_slices.matching import make_units
-from core.error_slices.population import population
+from core.error_slices.population import own_boxes, population
 from core.error_slices.score_files import StoredScores, scores_for, stored_scores
 from core.error_slices.scores import Scores
 from core.error_slices.sources import read_source
@@ -280,7 +280,8 @@ def _scores(
 def _sample(units: Units, population: Population, scores: Scores) -> Sample:
     at = population.units
     weight = population.weight if scores.weight is None else population.weight * scores.weight
-    box = np.clip(units.xyxy[at, 2:] - units.xyxy[at, :2], 0, None).prod(1)
+    own = own_boxes(units, at)
+    box = np.clip(own[:, 2:] - own[:, :2], 0, None).prod(1)
     strata_of = strata(box, units.cls[at])
     return Sample(scores.hypothesis_id, scores.c, scores.logit, population.loss, population.image, weight, strata_of)
 

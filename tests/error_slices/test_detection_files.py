@@ -162,6 +162,16 @@ def test_scores_find_their_units_whatever_the_cut_and_the_order(tmp_path: Path) 
     assert stored_scores(tmp_path, replace(NIGHT, text="It is day.")) is None
 
 
+def test_a_score_of_two_masks_holds_for_the_region_that_was_looked_at(tmp_path: Path) -> None:
+    here = replace(units_of("1:sg1"), side=np.array(["seg"]), xyxy=np.array([[1.0, 2, 3, 4]]))
+    write_scores(tmp_path, NIGHT, scored(0.2), here)
+    stored = stored_scores(tmp_path, NIGHT)
+    assert stored is not None
+    assert scores_for(stored, NIGHT, population_of(0), here).c.tolist() == [0.2]
+    moved = replace(here, xyxy=np.array([[1.0, 2, 3, 9]]))
+    assert scores_for(stored, NIGHT, population_of(0), moved).counts == {"units that the model was not asked about": 1}
+
+
 def test_a_second_run_adds_to_the_first_and_a_failure_takes_nothing_away(tmp_path: Path) -> None:
     write_scores(tmp_path, NIGHT, scored(0.2, np.nan), units_of("a", "b"))
     write_scores(tmp_path, NIGHT, scored(0.4, 0.6), units_of("b", "c"))

@@ -196,6 +196,22 @@ def test_detectors_that_write_files_instead_of_ids(tmp_path):
     assert made.report.counts["predictions whose image was found by its file"] == 3
 
 
+@pytest.mark.parametrize(
+    ("files", "said", "images", "unknown"),
+    [
+        (("000003.jpg", "000001.jpg"), (1, 2, 3), [0, 1], 1),  # ids 1 and 2: 3 is no image, though a file is called so
+        (("000003.jpg", "000002.jpg"), (3, 2, 2), [0, 1, 1], 0),  # numbers of files, of which 2 is an id of another image too
+        (("000009.jpg", "000008.jpg"), (7, 1), [0], 1),
+    ],
+)
+def test_numbers_of_images_are_ids_or_files_and_never_both(tmp_path, files, said, images, unknown):
+    ids = (7, 8) if 7 in said else (1, 2) if 1 in said else (2, 5)
+    pictures = [{"id": i, "file_name": f, "width": 100, "height": 80} for i, f in zip(ids, files, strict=True)]
+    made = read(tmp_path, coco(images=pictures, annotations=[]), [found(image_id=i) for i in said])
+    assert made.predictions.image.tolist() == images
+    assert made.report.counts.get("predictions left out: unknown image", 0) == unknown
+
+
 def test_a_file_of_predictions_may_number_images_and_classes_in_its_own_way(tmp_path):
     other = {
         "images": [{"id": 9, "file_name": "a.jpg"}, {"id": 7, "file_name": "x/sub/b.jpg"}],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 from source_files import coco, found, written
 
+from core.error_slices.attach import with_detections
+from core.error_slices.detect import Detected
 from core.error_slices.detections import DetectionSet
+from core.error_slices.matching import make_units
 from core.error_slices.sources import read_source
 
 
@@ -71,3 +75,28 @@ def test_broken_masks_are_told_and_their_boxes_used(tmp_path, segmentation):
     assert made.predictions.masks[0] is None
     assert made.predictions.masks[1] is not None
     assert made.report.counts["masks that cannot be drawn"] == 1
+
+
+def test_polygons_in_text_files_are_masks_beside_a_coco_truth(tmp_path):
+    truth = coco()
+    truth["annotations"][0]["segmentation"] = SQUARE
+    written(tmp_path / "gt.json", truth)
+    written(tmp_path / "said" / "a.txt", "3 0.02 0.025 0.08 0.025 0.08 0.075 0.02 0.075 0.9")
+    made = read_source("coco", tmp_path / "gt.json", tmp_path / "said")
+    assert made.task == "segmentation"
+    assert made.truth.masks[0] == made.predictions.masks[0]
+    assert read_source("coco", tmp_path / "gt.json", tmp_path / "said", masks="no").task == "detection"
+
+
+def test_masks_of_a_truth_without_predictions_wait_for_a_segmenter(tmp_path):
+    truth = coco()
+    truth["annotations"][0]["segmentation"] = SQUARE
+    made = read_source("coco", written(tmp_path / "gt.json", truth), None)
+    assert made.task == "detection"
+    assert set(make_units(made).side.tolist()) == {"gt", "image"}
+    seen = Detected("m.pt", "segmentation", made.classes, made.images, replace(made.truth, score=np.ones(2)), (), 0)
+    both = with_detections(made, seen)
+    assert both.task == "segmentation"
+    assert make_units(both).loss[make_units(both).on("seg")].tolist() == [0, 0]
+    boxes = with_detections(made, replace(seen, task="detection", predictions=replace(seen.predictions, masks=None)))
+    assert (boxes.task, boxes.truth.masks) == ("detection", None)

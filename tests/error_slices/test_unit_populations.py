@@ -12,9 +12,19 @@ from core.error_slices.detections import Boxes, Classified, ClassName, Detection
 from core.error_slices.groups import group_table
 from core.error_slices.masks import Masks, decode, encode, of_box, of_polygons
 from core.error_slices.matching import MISFIT, NO_MASK, make_units
-from core.error_slices.population import BADLY_PLACED, EXPLAINED, NOT_CONFUSED, NOT_PLACED, OTHER_CLASSES, OTHER_HALF, population, visible
+from core.error_slices.population import (
+    BADLY_PLACED,
+    EXPLAINED,
+    NOT_CONFUSED,
+    NOT_PLACED,
+    OTHER_CLASSES,
+    OTHER_HALF,
+    own_boxes,
+    population,
+    visible,
+)
 from core.error_slices.regions import error_region
-from core.error_slices.units import SIDE_OF, UnitSettings, Visible
+from core.error_slices.units import SIDE_OF, Units, UnitSettings, Visible
 from core.errors import InputError
 from tests.coco_reference import DATA, evaluate, labels, random_documents, set_of
 
@@ -117,6 +127,26 @@ def test_what_is_seen_of_the_ground_truth_does_not_depend_on_the_predictions(uni
         assert getattr(seen, name) == getattr(other, name)
     for name in ("image", "cls", "xyxy", "size"):
         assert getattr(seen, name).tolist() == getattr(other, name).tolist()
+
+
+def test_what_is_seen_of_masks_does_not_depend_on_what_was_found_of_them():
+    def made(*columns: int) -> Units:
+        """One instance of 20 columns, of which so many were found, beside one that was missed."""
+        pixels, said = np.zeros((2, 40, 40), bool)
+        pixels[10:30, 10:30] = True
+        truth = Boxes.of([0, 1], [0, 0], [[10, 10, 30, 30]] * 2, masks=(encode(pixels), encode(pixels)))
+        said[10:30, 10 : 10 + columns[0]] = True
+        found = Boxes.of([0], [0], [[10, 10, 10 + columns[0], 30]], score=[0.9], masks=(encode(said),))
+        images = (Image("1", "1.jpg", 40, 40), Image("2", "2.jpg", 40, 40))
+        return make_units(DetectionSet("", "", "segmentation", (ClassName("1", "car"),), images, truth, found))
+
+    for columns in (20, 15, 11):
+        units = made(columns)
+        assert units.loss[units.on("seg")].tolist() == pytest.approx([1 - columns / 20, 1])
+        assert visible(units, "seg").xyxy.tolist() == [[10, 10, 30, 30]] * 2
+        assert own_boxes(units, units.on("gt")).tolist() == units.xyxy[units.on("gt")].tolist()
+    alone = made(5)  # too little of it to be matched: a predicted mask without a partner
+    assert visible(alone, "seg").xyxy.tolist() == [[10, 10, 30, 30], [10, 10, 30, 30], [10, 10, 15, 30]]
 
 
 def test_pairs_that_the_file_names_are_matched_and_no_others():

@@ -11,7 +11,7 @@ from core.error_slices.sources.image_files import ImageFolder
 from core.error_slices.sources.json_files import read_json
 from core.error_slices.sources.name_lists import Names, read_names
 from core.error_slices.sources.parsed import Parsed, Remarks
-from core.error_slices.sources.text_boxes import YOLO_PREDICTIONS, Layout, fill_sizes, read_text_predictions
+from core.error_slices.sources.text_boxes import YOLO_PREDICTIONS, Layout, fill_sizes, has_polygons, read_text_predictions
 
 
 def parse(
@@ -32,7 +32,8 @@ def parse(
         truth: Ground-truth file.
         predictions: Results file, or a folder of text files as YOLO writes them; None for none.
         images: Folder of the images, for sizes that the ground truth does not tell.
-        masks: "yes" reads masks, "no" reads boxes alone, "auto" reads masks if the predictions have some.
+        masks: "yes" reads masks, "no" reads boxes alone, "auto" reads masks if the predictions have some. Without predictions, those of the
+            ground truth are kept for a detector that runs later.
         prediction_names: Names of the detector's classes in its own order from 0, if its ids are not those of the ground truth.
         first_class: Number of the first of those names in the results, 0 or 1.
         columns: Of a line of text files.
@@ -46,10 +47,14 @@ def parse(
     in_text = predictions is not None and predictions.is_dir()
     found = None if predictions is None or in_text else read_json(predictions)
     has_masks = found is not None and any(isinstance(r, dict) and r.get("segmentation") for r in results_of(found, predictions or truth))
-    with_masks = masks == "yes" or (masks == "auto" and has_masks)
+    layout = Layout.of(columns, units)
+    if predictions is not None and in_text and layout.is_yolo:
+        has_masks = has_polygons(predictions, "predictions")
+    compared = masks == "yes" or (masks == "auto" and has_masks)
+    with_masks = compared or (masks == "auto" and predictions is None)
     remarks = Remarks()
     pictures, index = images_of(document, truth, remarks)
-    parsed = Parsed("coco", [truth.name], "segmentation" if with_masks else "detection", [], [], pictures, remarks=remarks)
+    parsed = Parsed("coco", [truth.name], "segmentation" if compared else "detection", [], [], pictures, remarks=remarks)
     parsed.classes = categories_of(document, truth, remarks)
     info = document.get("info")
     if isinstance(info, dict):
@@ -58,7 +63,7 @@ def parse(
     fill_sizes(parsed.images, folder)
     read_truth(document, truth, parsed, index, masks=with_masks)
     if predictions is not None and in_text:
-        read_text_predictions(predictions, parsed, Layout.of(columns, units), read_names(prediction_names), folder, masks=with_masks)
+        read_text_predictions(predictions, parsed, layout, read_names(prediction_names), folder, masks=with_masks)
     elif predictions is not None:
         parsed.files.append(predictions.name)
         read_results(found, predictions, parsed, index, masks=with_masks, names=read_names(prediction_names), first=first)

@@ -75,11 +75,13 @@ def _predicted_classes(results: Iterable[Any], document: Any, path: Path, parsed
 class ImageFinder:
     """Finds the image of a prediction: by its id; else by its file, which some detectors write instead of an id.
 
-    A file of predictions that lists images of its own may number them in its own way, so there the name of the file comes first.
+    Numbers of all predictions are either ids or files, whichever more of them are: one that is not among the ids may still be the file of
+    quite another image. A file of predictions that lists images of its own may number them in its own way, so there the name of the file
+    comes first.
     """
 
-    def __init__(self, document: Any, parsed: Parsed, index: dict[str, int]) -> None:
-        """Looks at the images of both files."""
+    def __init__(self, document: Any, results: Iterable[Any], parsed: Parsed, index: dict[str, int]) -> None:
+        """Looks at the images of both files, and at what the predictions call them."""
         self._index, self._remarks = index, parsed.remarks
         self._files: dict[str, int] = {}
         for i, image in enumerate(parsed.images):
@@ -98,6 +100,9 @@ class ImageFinder:
                 if index.get(key) != place:
                     parsed.remarks.count("images numbered otherwise in the file of predictions, found by their file")
 
+        said = {k for r in results if isinstance(r, dict) and (k := key_of(r.get("image_id"))) is not None and k.isdecimal()}
+        self._numbers_are_files = sum(self._by_file(k) is not None for k in said) > sum(k in index for k in said)
+
     def _by_file(self, value: Any) -> int | None:
         name = str(value or "").replace("\\", "/")
         place = self._files.get(name, self._files.get(name.rsplit("/", 1)[-1], -1))
@@ -110,9 +115,10 @@ class ImageFinder:
             return None
         if key in self._own:
             return self._own[key]
-        if key in self._index:
+        number = key.isdecimal()
+        if key in self._index and not (number and self._numbers_are_files):
             return self._index[key]
-        place = self._by_file(key)
+        place = self._by_file(key) if self._numbers_are_files or not number else None
         self._remarks.count("predictions whose image was found by its file", place is not None)
         return place
 
@@ -141,7 +147,7 @@ def read_results(
         remarks.say(
             "no scores", f"{path.name}: no prediction has a score, so all are taken as certain (1.0); a confidence cut changes nothing."
         )
-    finder = ImageFinder(document, parsed, index)
+    finder = ImageFinder(document, results, parsed, index)
     unknown: dict[str, int] = {}
     for i, entry in enumerate(results):
         where = f"{path.name}, [{i}]"

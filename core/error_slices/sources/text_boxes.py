@@ -151,6 +151,12 @@ def lines_of(path: Path, remarks: Remarks, what: str) -> Iterator[tuple[int, lis
             yield i, words
 
 
+def has_polygons(folder: Path, what: str) -> bool:
+    """Whether a line of a folder of text files is a polygon."""
+    unheard = Remarks()  # what cannot be read is told when the lines are
+    return any(len(words) > 7 for path in text_files(folder, what).values() for _, words in lines_of(path, unheard, what))
+
+
 class Places:
     """Finds the image that a text file is about."""
 

@@ -12,7 +12,7 @@ from core.error_slices.sources.coco_results import first_number, read_results, r
 from core.error_slices.sources.image_files import SUFFIXES, ImageFolder
 from core.error_slices.sources.json_files import read_json
 from core.error_slices.sources.name_lists import Names, names_beside, names_in, read_names, yaml_document
-from core.error_slices.sources.parsed import Parsed, ParsedImage, Remarks
+from core.error_slices.sources.parsed import Parsed, ParsedImage
 from core.error_slices.sources.text_boxes import (
     YOLO_PREDICTIONS,
     YOLO_TRUTH,
@@ -20,10 +20,9 @@ from core.error_slices.sources.text_boxes import (
     Layout,
     SideFiles,
     fill_sizes,
-    lines_of,
+    has_polygons,
     read_side,
     read_text_predictions,
-    text_files,
 )
 from core.errors import InputError
 
@@ -75,23 +74,11 @@ def _look_at_labels(parsed: Parsed, labelled: set[int]) -> None:
         )
 
 
-def _with_masks(predictions: Path | None, found: Any, layout: Layout) -> bool:
+def _with_masks(predictions: Path, found: Any, layout: Layout) -> bool:
     """Whether the predictions have masks."""
-    if predictions is None:
-        return False
     if found is not None:
         return any(isinstance(r, dict) and r.get("segmentation") for r in results_of(found, predictions))
-    return layout.is_yolo and has_polygons(predictions)
-
-
-def has_polygons(folder: Path) -> bool:
-    """Whether a line of a folder of predictions is a polygon."""
-    unheard = Remarks()  # what cannot be read is told when the predictions are
-    for path in text_files(folder, "predictions").values():
-        for _, words in lines_of(path, unheard, "predictions"):
-            if len(words) > 7:
-                return True
-    return False
+    return layout.is_yolo and has_polygons(predictions, "predictions")
 
 
 def parse(
@@ -120,7 +107,8 @@ def parse(
         columns: Of a line of the predictions.
         units: "relative" or "px", of the predictions.
         split: Which split of a YAML file.
-        masks: "yes" makes masks of polygons, "no" takes their boxes alone, "auto" makes masks if the predictions have polygons.
+        masks: "yes" makes masks of polygons, "no" takes their boxes alone, "auto" makes masks if the predictions have polygons. Without
+            predictions, those of the labels are kept for a detector that runs later.
 
     Raises:
         InputError: A folder is missing or holds nothing of the kind, or names cannot be read.
@@ -147,8 +135,9 @@ def parse(
     for image in parsed.images:
         image.split = part
     fill_sizes(parsed.images, folder)
-    with_masks = masks == "yes" or (masks == "auto" and _with_masks(predictions, found, layout))
-    parsed.task = "segmentation" if with_masks else "detection"
+    compared = masks == "yes" or (masks == "auto" and predictions is not None and _with_masks(predictions, found, layout))
+    with_masks = compared or (masks == "auto" and predictions is None)
+    parsed.task = "segmentation" if compared else "detection"
     classes = Classes(told)
     side = SideFiles(labels, Layout.of(YOLO_TRUTH), "ground truth", False, with_masks)
     _look_at_labels(parsed, read_side(side, parsed.truth, classes, parsed))
