@@ -77,7 +77,10 @@ def weights(tmp_path_factory):
     yolo = detect._ultralytics()
     folder = tmp_path_factory.mktemp("weights")
     for name in ("yolo11n", "yolo11n-seg"):
-        yolo(f"{name}.yaml").save(folder / f"{name}.pt")
+        model = yolo(f"{name}.yaml")
+        for part in getattr(model.model.model[-1], "cv4", ()):  # so that masks have pixels: the library drops instances without
+            part[-1].bias.data.fill_(1.0)
+        model.save(folder / f"{name}.pt")
     return folder
 
 
@@ -104,9 +107,13 @@ def test_the_library_leaves_pillow_as_it_was(weights, tmp_path):
 def test_a_segmenter_gives_masks_of_the_size_of_the_image(weights, pictures):
     found = detect_folder(weights / "yolo11n-seg.pt", pictures / "a.png", confidence=0.0, most=3, device="cpu", image_size=64)
     assert found.task == "segmentation"
+    assert len(found.predictions) == 3
     assert found.predictions.masks is not None
-    assert {m.size for m in found.predictions.masks if m is not None} <= {(48, 64)}
-    assert len(found.predictions.masks) == len(found.predictions)
+    assert {m.size for m in found.predictions.masks if m is not None} == {(48, 64)}
+    assert len(found.predictions.masks) == 3
+    made = with_detections(truth_for(pictures, masks=(None,) * 4), found, {c.name: "car" for c in found.classes})
+    units = make_units(made, replace(make_units(made).settings, confidence=0))
+    assert len(units.on("seg")) == 1 + int((units.kind[units.on("pred")] != "TP").sum())
 
 
 def test_wrong_weights_are_named(weights, tmp_path):
