@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from core.error_slices.verification.looks import as_varied, lift_look, trend_look
+from core.error_slices.verification.looks import LEAST_VARIED, lift_look, no_less_varied, residuals, trend_look
 from core.error_slices.verification.rates import dense
-from core.error_slices.verification.region import region_of, windows
+from core.error_slices.verification.region import Region, region_of, windows
 from core.error_slices.verification.settings import Sample
 from core.error_slices.verification.sign_flip import Look, all_signs, nulls, p_value, p_values, random_signs
 
@@ -79,6 +79,15 @@ def sample(n: int, seed: int) -> Sample:
     return Sample("h", c, np.log(c / (1 - c)), loss, random.integers(0, n // 4, n), np.ones(n))
 
 
+def expected(x: np.ndarray, region: Region, here: slice) -> float:
+    """Variance of the studentised slope: sum over pairs of units of one image, divided by that of independent units."""
+    e = region.loss - region.loss.mean()
+    same = (region.image[:, None] == region.image) & ~np.eye(len(e), dtype=bool)
+    together = max(0.0, (np.outer(e, e) * same).sum() / same.sum() / e.var())
+    pairs = same[here, here] * np.outer(x, x)
+    return 1 + together * pairs.sum() / (x**2).sum()
+
+
 def test_trend_look_by_brute_force():
     """Slope × √(sum of squares) / standard deviation of the loss, in every window, summed unit by unit."""
     region = region_of(sample(200, 3), 0.5)
@@ -94,9 +103,11 @@ def test_trend_look_by_brute_force():
         assert found.slope[k] == pytest.approx(slope)
         assert found.look.observed[k] == pytest.approx(slope * np.sqrt((x**2).sum()) / sd)
         assert found.per_slope[k] * slope == pytest.approx(found.look.observed[k])
+        mine = np.zeros(len(images))
         for g, image in enumerate(images):
-            mine = (region.image[here] == image) * x * (region.loss[here] - region.loss.mean())
-            assert found.look.parts[g, k] == pytest.approx(mine.sum() / np.sqrt((x**2).sum()) / sd)
+            rest = region.loss[region.image != image].mean()
+            mine[g] = ((region.image[here] == image) * x * (region.loss[here] - rest)).sum() / np.sqrt((x**2).sum()) / sd
+        assert found.look.parts[:, k] == pytest.approx(mine * max(1, LEAST_VARIED * np.sqrt(expected(x, region, here) / (mine**2).sum())))
 
 
 def test_lift_look_is_the_difference_of_rates():
@@ -107,16 +118,31 @@ def test_lift_look_is_the_difference_of_rates():
     share = inside.mean()
     lift = s.loss[inside].mean() - s.loss[~inside].mean()
     assert found.observed[0] == pytest.approx(lift * np.sqrt(len(s.c) * share * (1 - share)) / s.loss.std())
-    e = s.loss - s.loss.mean()
-    scale = (e[inside] ** 2).mean() / (e**2).mean()
-    assert scale < 1
-    own = as_varied(e, inside)
-    assert own[~inside] == pytest.approx(1)
-    assert ((own * e)[inside] ** 2).mean() == pytest.approx((e**2).mean())
-    assert as_varied(e, ~inside) == pytest.approx(1)
-    parts = (inside - share) * e * own / np.sqrt(300 * share * (1 - share)) / s.loss.std()
-    assert found.parts[:, 0] == pytest.approx([parts[s.image == g].sum() for g in images])
+    e = residuals(s.loss, number, len(images))
+    x = (inside - share) / np.sqrt(300 * share * (1 - share)) / s.loss.std()
+    parts = np.array([(x * (s.loss - s.loss[s.image != g].mean()))[s.image == g].sum() for g in images])
+    assert found.parts[:, 0] == pytest.approx(no_less_varied(parts, x, number, s.loss.var(), e.together))
     assert lift_look(np.ones(300, bool), s.loss, number, images) is None
+
+
+def test_one_image_does_not_pull_the_mean_towards_itself():
+    image = np.r_[np.zeros(20, int), 1, 2, 3, 4]
+    found = residuals(np.r_[np.ones(20), 0, 0, 0, 1.0], image, 5)
+    assert found.apart[[0, 20, 23]] == pytest.approx([0.75, -21 / 23, 1 - 20 / 23])
+    assert found.centred.sum() == pytest.approx(0)
+    alone = residuals(np.array([0.0, 1.0]), np.zeros(2, int), 1)
+    assert alone.apart == pytest.approx([-0.5, 0.5])
+
+
+def test_what_was_observed_stays_itself_where_parts_are_larger():
+    """Both among few images, of which every pattern is taken, and among many."""
+    for m in (6, 40):
+        one = look(m)
+        larger = Look(one.images, one.parts * 2, one.observed)
+        null = nulls([larger], 99, 0)[0]
+        assert np.abs(null - one.observed).sum(1).min() == pytest.approx(0)
+        assert np.abs(null + one.observed).sum(1).min() == pytest.approx(0)
+        assert p_value(larger, null) >= 1 / len(null)
 
 
 def test_windows_do_not_tear_ties_apart():

@@ -4,8 +4,9 @@ One look at the data is a matrix A (m images × K statistics) whose column sums 
 rows are as good as random, so the columns of S A, with S of random signs, might have been observed as well. What goes together inside an
 image stays together. Signs depend on the seed and the number of the image alone, so no p-value depends on the signs of others.
 
-Each pattern of signs is taken with its opposite, and so is the pattern without a flip: half the sums, and p-values stay exact, since what
-was observed could have been any member of any of these pairs.
+Each pattern of signs is taken with its opposite, and so is the pattern without a flip: half the sums, and p-values stay as they should be,
+since what was observed could have been any member of any of these pairs. The pattern without a flip is what was observed, also where parts
+are made larger than what they add up to.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ def nulls(looks: Sequence[Look], flips: int, seed: int) -> list[FloatArray]:
         if look.exact(flips):
             moving = look.parts[np.any(look.parts != 0, axis=1)]
             out[i] = all_signs(len(moving)) @ moving
+            out[i][-1], out[i][0] = look.observed, -look.observed
     return out
 
 
@@ -170,8 +172,8 @@ def _product(looks: Sequence[Look], flips: int, seed: int) -> list[FloatArray]:
         for k, (look, rows) in enumerate(zip(looks, places, strict=True)):
             here = (rows >= low) & (rows < high)
             block[rows[here] - low, columns[k] : columns[k + 1]] = look.parts[here]
-        plain = block.sum(0)[:, None]
         # A sign is 2 × bit - 1.
-        total[:, 1:] += 2 * (block.T @ random_signs(images[low:high], drawn, seed).astype(np.float64)) - plain
-        total[:, :1] += plain
+        total[:, 1:] += 2 * (block.T @ random_signs(images[low:high], drawn, seed).astype(np.float64)) - block.sum(0)[:, None]
+    # Where parts are larger than what was observed, to vary enough, what was observed stays itself.
+    total[:, 0] = np.concatenate([look.observed for look in looks])
     return [np.concatenate((part, -part), axis=1).T for part in np.split(total, columns[1:-1])]
