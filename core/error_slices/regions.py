@@ -11,6 +11,7 @@ import numpy as np
 from core.error_slices.assign import IGNORED, Matching
 from core.error_slices.detections import BoolArray, DetectionSet, FloatArray, Rle
 from core.error_slices.masks import Masks, area_of, decode
+from core.error_slices.paired import own_truth
 from core.error_slices.sources.coco_masks import box_of
 from core.error_slices.units import Regions
 
@@ -95,14 +96,22 @@ def _moved(box: tuple[float, float, float, float] | None, left: int, top: int) -
 def region_units(detections: DetectionSet, matching: Matching, masks: Masks) -> tuple[dict[str, Any], Regions]:
     """Units of masks, as columns: instances of the ground truth with the mask that was found for them or none, then the other predictions.
 
+    In sets whose file pairs masks itself, the two of a pair stay together whatever their IoU.
+
     The reference of each is the unit of its instance or, without one, of its prediction; among the units, those of the ground truth come
     first and those of the predictions follow.
     """
     real = np.flatnonzero(matching.truth_kind != IGNORED)
     said = np.flatnonzero((matching.kind != "") & (matching.kind != IGNORED))
-    alone = np.flatnonzero(matching.kind[said] != "TP")
+    partner = np.where(matching.truth_kind == "TP", matching.truth_ref, -1)
+    if detections.paired:  # the file says which masks belong together, however little they overlap
+        own = own_truth(detections)
+        of_pair = said[own[said] >= 0]
+        of_pair = of_pair[detections.predictions.cls[of_pair] == detections.truth.cls[own[of_pair]]]
+        partner[own[of_pair]] = of_pair
+    alone = np.flatnonzero(~np.isin(said, partner))
     truth = np.r_[real, np.full(len(alone), -1)]
-    pred = np.r_[np.where(matching.truth_kind[real] == "TP", matching.truth_ref[real], -1), said[alone]]
+    pred = np.r_[partner[real], said[alone]]
     known = _KNOWN.setdefault(detections, {})
     found = []
     for pair in zip(truth.tolist(), pred.tolist(), strict=True):
@@ -149,13 +158,18 @@ def _region(masks: Masks, truth: int, pred: int) -> ErrorRegion:
     if truth < 0 or pred < 0:
         return _alone(masks.truth[truth] if pred < 0 else masks.pred[pred], missed=pred < 0)
     mine, other = masks.truth[truth], masks.pred[pred]
-    boxes = np.array([box_of(mine), box_of(other)], np.float64)  # they overlap, so neither is empty
+    around = [b for b in (box_of(mine), box_of(other)) if b is not None]  # an empty one can only belong by the word of a file
+    boxes = np.array(around or [(0.0, 0.0, 0.0, 0.0)], np.float64)
     left, top = boxes[:, :2].min(0).astype(int).tolist()
     right, bottom = boxes[:, 2:].max(0).astype(int).tolist()
     part = np.s_[top:bottom, left:right]
     found = error_region(decode(mine)[part], decode(other)[part])
-    around = _moved(found.xyxy, left, top) or found.xyxy
-    return replace(found, xyxy=around, under_xyxy=_moved(found.under_xyxy, left, top), over_xyxy=_moved(found.over_xyxy, left, top))
+    return replace(
+        found,
+        xyxy=_moved(found.xyxy, left, top) or found.xyxy,
+        under_xyxy=_moved(found.under_xyxy, left, top),
+        over_xyxy=_moved(found.over_xyxy, left, top),
+    )
 
 
 def _alone(mask: Rle, *, missed: bool) -> ErrorRegion:

@@ -153,6 +153,9 @@ def test_a_known_share_keeps_its_order_in_the_logit(values):
 def test_a_robust_z_needs_eight_values_that_differ():
     assert np.isnan(robust_z(np.array([1.0] * 7))).all()
     assert np.isnan(robust_z(np.array([1.0] * 20))).all()
+    mostly_equal = robust_z(np.array([1.0] * 9 + [2.0]))
+    assert mostly_equal[:9].tolist() == [0.0] * 9
+    assert mostly_equal[9] == pytest.approx(1 / (1.2533 * 0.1))
     got = robust_z(np.array([0.0, 1, 2, 3, 4, 5, 6, 7, 8, np.nan]))
     assert_allclose(got[:9], (np.arange(9) - 4) / (1.4826 * 2))
     assert np.isnan(got[9])

@@ -96,6 +96,11 @@ def test_no_file_outside_the_folder_of_images_is_ever_found(tmp_path, name):
     assert ImageFolder(tmp_path / "images").find(name.replace("{root}", str(tmp_path).strip("/"))) is None
 
 
+def test_a_name_that_no_disk_could_hold_is_the_name_of_no_file(tmp_path):
+    assert ImageFolder(tmp_path).find("a" * 4000 + ".jpg") is None
+    assert ImageFolder(tmp_path).find("a\0b.jpg") is None
+
+
 def test_files_are_found_by_place_then_by_the_only_name(tmp_path):
     a = picture(tmp_path / "val" / "a.jpg", (4, 4))
     picture(tmp_path / "train" / "b.jpg", (4, 4))

@@ -141,6 +141,23 @@ def test_masks_of_both_sides(tmp_path):
     assert kinds["1:d3"].startswith("FP")
 
 
+def test_a_box_without_area_is_what_the_file_calls_it(tmp_path):
+    units = make_units(read(tmp_path, [annotation(1, "TP", [10, 10, 5, 0]), annotation(2, "FP", [10, 10, 5, 0])]))
+    kinds = dict(zip(units.ids, units.kind.tolist(), strict=True))
+    assert (kinds["1:g1"], kinds["1:d1"], kinds["1:d2"][:2]) == ("TP", "TP", "FP")
+
+
+@pytest.mark.parametrize(("said", "loss"), [(square(10, 5), 1 - 25 / 400), (square(60, 10), 1.0)])
+def test_masks_that_the_file_pairs_are_one_unit_however_little_they_overlap(tmp_path, said, loss):
+    both = {"id": 1, "image_id": 1, "gt_category_id": 1, "category_id": 1, "gt_segmentation": square(10, 20), "reason": "Partial"}
+    units = make_units(read(tmp_path, [{**both, "inference_segmentation": said}]))
+    rows = units.on("seg")
+    assert [units.ids[r] for r in rows] == ["1:sg1"]
+    assert units.loss[rows].tolist() == pytest.approx([loss])
+    alone = make_units(read(tmp_path, [{**both, "gt_segmentation": None, "inference_segmentation": said}]))
+    assert [alone.ids[r] for r in alone.on("seg")] == ["1:sd1"]
+
+
 def test_the_format_is_told_from_coco(tmp_path):
     read(tmp_path, ALL)
     assert detect_format(tmp_path / "toy_detection.json") == "gesd"

@@ -46,10 +46,14 @@ def direct(c: FloatArray) -> Matched:
 
 
 def robust_z(values: FloatArray, least: int = 8) -> FloatArray:
-    """Distance from the median in robust standard deviations, shape (n,); NaN where fewer than `least` values are known or none differ."""
+    """Distance from the median in robust standard deviations, shape (n,); NaN where fewer than `least` values are known or none differ.
+
+    Where more than half of the values are equal, the mean deviation stands in for the median one.
+    """
     known = values[np.isfinite(values)]
     if len(known) < least:
         return np.full(len(values), np.nan)
     middle = np.median(known)
-    spread = 1.4826 * np.median(np.abs(known - middle))
+    away = np.abs(known - middle)
+    spread = 1.4826 * np.median(away) or 1.2533 * away.mean()
     return (values - middle) / spread if spread > 0 else np.full(len(values), np.nan)

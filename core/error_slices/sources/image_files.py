@@ -99,10 +99,17 @@ class ImageFolder:
         if not plain.is_absolute() and ".." not in plain.parts:
             for skipped in range(len(plain.parts)):
                 path = self.root.joinpath(*plain.parts[skipped:])
-                if path.is_file():
+                if _is_file(path):
                     return path
         same = self._by_name.get(plain.name, [])
         return same[0] if len(same) == 1 else None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that no disk could hold
+        return False
 
 
 def with_files(
