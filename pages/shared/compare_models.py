@@ -313,21 +313,9 @@ def _classes(c: ModelComparison, a: str, b: str) -> None:
             ]
         )
     shown = rows if len(rows) <= FIRST or st.toggle(f"All {count(len(rows), 'class', 'classes')}", key="every_class") else rows[:FIRST]
-    columns = [
-        "Class",
-        "Instances in images",
-        f"AP50 {a}",
-        f"AP50 {b}",
-        "Difference",
-        "95 %",
-        "",
-        "AP",
-        "AP",
-        f"mAR {a}",
-        f"mAR {b}",
-        "Difference",
-    ]
-    shell.html(table(columns, shown, right=(1, 2, 3, 4, 5, 7, 8, 9, 10, 11)))
+    measures = [f"{m} {side}" for m in ("AP", "mAR") for side in (a, b)]
+    columns = ["Class", "Instances in images", f"AP50 {a}", f"AP50 {b}", "Difference", "95 %", "", *measures, "Difference"]
+    shell.html(Markup('<div class="od-changes">{}</div>').format(table(columns, shown, right=(1, 2, 3, 4, 5, 7, 8, 9, 10, 11))))
 
 
 def _number(e: Estimate) -> str:

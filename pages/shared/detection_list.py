@@ -41,11 +41,11 @@ def _line(x: SavedDetections, used: bool, records: RecordList, beside: list[str]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             marks = [chip("in use", "info")] if used else []
             marks += [chip("synthetic", "outline")] if x.synthetic else []
-            what = "{t} {m}, {i}, {g}, {p}, digest {d}, {at} UTC"
+            what = "{t}{m}, {i}, {g}, {p}, digest {d}, {at} UTC"
             line = fill(
                 what,
                 t=TASKS.get(x.task, x.task).capitalize(),
-                m=x.model or "without a name",
+                m="" if x.model in ("", x.name) else f" {x.model}",
                 i=count(x.images, "image"),
                 g=f"{x.truth:,} of ground truth",
                 p=count(x.predictions, "prediction"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -146,3 +147,12 @@ def test_markup_in_names_is_shown_as_text(store):
     page = html(open_page("slices", detections=saved.id))
     assert "<b>Streets</b>" not in page
     assert "&lt;b&gt;Streets&lt;/b&gt;" in page
+
+
+def test_a_set_whose_files_are_gone_is_told_on_every_page(store, saved):
+    shutil.rmtree(store.detections.get(saved.id).folder)
+    for page in ("slices", "slice_compare", "slice"):
+        app = open_page(page, detections=saved.id)
+        assert not app.exception
+        assert "The files of the detections &#34;Streets&#34; are gone from the workspace; import them again." in text(app)
+    assert not open_page("detections", detections=saved.id).exception
