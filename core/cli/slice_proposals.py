@@ -12,6 +12,7 @@ from core.cli import options as o
 from core.cli.show import say
 from core.cli.slices import Set, set_named, workspace
 from core.error_slices.generate.data_driven import DataOptions
+from core.errors import InputError
 from core.operators import slice_generate
 from core.operators import slices as operators
 
@@ -27,7 +28,9 @@ def propose(
     yes: Annotated[bool, typer.Option("--yes", help="Send the calls.")] = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Proposes hypotheses; says first what asking a model takes, and asks with --yes."""
+    """Proposes hypotheses; says first what asking a model takes, and asks with --yes; exit code 1 where the model gave nothing."""
+    if error.upper() not in ("FN", "FP"):
+        raise InputError(f'--error: got "{error}"; allowed: FN, FP.')
     options = DataOptions(error="FP" if error.upper() == "FP" else "FN", classes=tuple(class_ or ["any"]), count=count)
     kind: Any = source
     with workspace() as store:
@@ -37,7 +40,7 @@ def propose(
         if calls and not as_json:
             price = "no price is named" if plan.cost is None else f"about {plan.cost:.2f} {plan.currency}".rstrip()
             tokens = f"about {plan.usage.prompt:,} + {plan.usage.completion:,} tokens"
-            say(f"At most {calls:,} calls ({plan.picture_calls:,} with pictures) of {', '.join(plan.models)}, {tokens}, {price}.")
+            say(f"About {calls:,} calls ({plan.picture_calls:,} with pictures) of {', '.join(plan.models)}, {tokens}, {price}.")
         if calls and not yes:
             if as_json:
                 _json({"plan": {"calls": calls, "cost": plan.cost, "currency": plan.currency, "models": plan.models}, "sent": False})
@@ -56,16 +59,18 @@ def propose(
                 "calls": dict(found.calls),
                 "cost": found.cost,
                 "stopped": found.stopped,
-                "added": add,
+                "added": bool(add and found.hypotheses),
             }
         )
-        return
-    for note in found.notes:
-        say(note)
-    for h in found.hypotheses:
-        say(f"{h.id}: {h.text}")
-    if found.left_out:
-        say(f"{len(found.left_out):,} more were left out (--json tells why).")
+    else:
+        for note in (*found.notes, *filter(None, (found.stopped,))):
+            say(note)
+        for h in found.hypotheses:
+            say(f"{h.id}: {h.text}")
+        if found.left_out:
+            say(f"{len(found.left_out):,} more were left out (--json tells why).")
+    if found.stopped or (calls and not found.hypotheses and not found.left_out):
+        sys.exit(1)
 
 
 def _json(data: Any) -> None:

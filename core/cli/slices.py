@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
 from core.cli import options as o
 from core.cli.show import say
+from core.cli.slice_vision import ask_vision
 from core.error_slices.attach import with_detections
 from core.error_slices.detect import detect_folder
 from core.error_slices.detections import DetectionSet
@@ -23,13 +24,14 @@ from core.error_slices.units import UnitSettings
 from core.error_slices.verification.settings import ErrorRate, Mode, TestSettings
 from core.error_slices.vision.options import MatchOptions
 from core.errors import InputError
-from core.operators import slice_bench, slice_files, slice_match, slice_repair
+from core.operators import slice_bench, slice_files, slice_repair
 from core.operators import slices as operators
 from core.operators.detection_sources import look_at_detections
 from core.operators.slice_report import Halves, SliceReport, SliceRow, SliceSettings
 from core.settings import Settings
 from core.storage import Store, open_store
 
+Way = Literal["logprob", "sampled", "verbalised"]
 slices = typer.Typer(no_args_is_help=True, help="Error slices: import detections, match hypotheses, test them, export them for repair.")
 
 Set = Annotated[str, typer.Argument(metavar="SET", help="Name or id of a set of detections in the workspace.", show_default=False)]
@@ -110,19 +112,28 @@ def match(
     yes: Annotated[bool, typer.Option("--yes", help="Send the calls.")] = False,
     most_errors: Annotated[int, typer.Option("--most-errors", min=0, help="Units with an error to ask about; 0 for all.")] = 200,
     most_correct: Annotated[int, typer.Option("--most-correct", min=0, help="Units without, likewise.")] = 400,
+    kind: Annotated[str, typer.Option("--kind", help="logprob, sampled or verbalised; the best that the model can by default.")] = "",
+    both_orders: Annotated[bool, typer.Option("--both-orders", help="Ask yes or no, and no or yes: twice the calls.")] = False,
+    max_calls: Annotated[int | None, typer.Option("--max-calls", min=1, help="Calls at which the run pauses.")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens, likewise.")] = None,
+    max_cost: Annotated[float | None, typer.Option("--max-cost", min=0, help="Cost, likewise.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the scores as CSV.", show_default=False)] = None,
     confidence: Confidence = UnitSettings.confidence,
     iou: Iou = UnitSettings.iou,
     as_json: o.AsJson = False,
 ) -> None:
-    """Scores every unit for every hypothesis that needs no model; with --vision, asks a model about the others."""
+    """Scores units for hypotheses that need no model; with --vision asks a model about the others, exit code 1 below 95 % scored."""
     settings, told = SliceSettings(UnitSettings(confidence, iou)), dict[str, Any]()
     with workspace() as store:
         set_id = set_named(store, which)
         if vision:
-            options = MatchOptions(most_errors=most_errors or None, most_correct=most_correct or None)
-            told = _vision(store, set_id, settings, hypothesis or [], options, yes, as_json)
+            way = None if not kind else _one(kind, Way, "--kind")
+            options = MatchOptions(way, most_errors or None, most_correct or None, both_orders)
+            caps = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
+            told = ask_vision(store, set_id, settings, hypothesis or [], options, caps, yes=yes, quiet=as_json)
             if not yes:
+                if as_json:
+                    _json(told)
                 return
         report = operators.slice_report(store, set_id, settings, progress=_progress)
     rows = _chosen(report, hypothesis)
@@ -141,42 +152,14 @@ def match(
     ]
     if as_json:
         _json({"detections": report.saved.id, "hypotheses": found, "problems": list(report.problems), "out": _name(out)} | told)
-        return
-    for f in found:
-        counted = f"{f['scored']:,} of {f['units']:,} units scored ({f['source']}), {f['in_slice']:,} in the slice"
-        say(f"{f['id']}: {counted if f['source'] else f['why_not']}")
-    for p in report.problems:
-        say(f"note: {p}")
-
-
-def _vision(
-    store: Store, set_id: str, settings: SliceSettings, ids: list[str], options: MatchOptions, yes: bool, as_json: bool
-) -> dict[str, Any]:
-    """What asking takes; with `yes` also what came of it."""
-    plan = slice_match.plan_match(store, set_id, settings, ids, options)
-    price = "no price is named" if plan.cost is None else f"about {plan.cost:.2f} {plan.currency}"
-    tokens = f"about {plan.prompt_tokens:,} + {plan.completion_tokens:,} tokens"
-    planned = {"calls": plan.calls, "cached": plan.cached, "new": plan.new, "cost": plan.cost, "currency": plan.currency}
-    planned |= {"prompt_tokens": plan.prompt_tokens, "completion_tokens": plan.completion_tokens, "source": plan.source}
-    if not as_json:
-        say(f"{plan.new:,} calls to send ({plan.cached:,} answers are known), {tokens}, {price}; asked by {plan.source}.")
-    if not yes:
-        if as_json:
-            _json({"plan": planned, "sent": False})
-        else:
-            say("Nothing was sent; add --yes to send them.")
-        return {}
-    done = slice_match.match_vision(store, set_id, settings, ids, options)
-    if not as_json:
-        say(f"{done.calls['new']:,} calls sent, {done.calls['cached']:,} answers known. {done.stopped}".rstrip())
-        for p in done.problems:
+    else:
+        for f in found:
+            counted = f"{f['scored']:,} of {f['units']:,} units scored ({f['source']}), {f['in_slice']:,} in the slice"
+            say(f"{f['id']}: {counted if f['source'] else f['why_not']}")
+        for p in report.problems:
             say(f"note: {p}")
-    matched = [
-        {"id": h.hypothesis_id, "asked": h.asked, "scored": h.scored, "failed": dict(h.failed), "partial": h.partial}
-        for h in done.hypotheses
-    ]
-    run = {"calls": dict(done.calls), "cost": done.cost, "source": done.source, "stopped": done.stopped, "matched": matched}
-    return {"plan": planned, "sent": True, "run": run | {"problems": list(done.problems)}}
+    if vision and (told["run"]["stopped"] or told["run"]["partial"]):
+        sys.exit(1)
 
 
 @slices.command("verify")

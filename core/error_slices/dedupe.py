@@ -15,6 +15,8 @@ from core.error_slices.ties import best_first
 Embed = Callable[[Sequence[str]], FloatArray]
 """Texts to vectors, shape (texts, dimensions)."""
 _EMPTY_WORDS = frozenset("a an the is are was were be of to in on at by or and that which its it this there so with from".split())
+_NOT = frozenset("not no without never neither nothing hardly barely".split())
+"""Words that turn a statement round: one that has them says the contrary of one that does not."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def near_duplicates(
 ) -> tuple[Twins, ...]:
     """Pairs of hypotheses that say nearly the same, to be merged by a person; the most alike first.
 
-    Only hypotheses of one type of error are compared, and only if they share a class or one is about any.
+    Only hypotheses of one type of error are compared, and only if they share a class or one is about any, and if both or neither say not.
 
     Args:
         hypotheses: In order of preference.
@@ -62,6 +64,8 @@ def near_duplicates(
     for j, b in enumerate(hypotheses):
         for i, a in enumerate(hypotheses[:j]):
             if a.error != b.error or not ("any" in (*a.classes, *b.classes) or set(a.classes) & set(b.classes)):
+                continue
+            if words[i] & _NOT != words[j] & _NOT:
                 continue
             union = words[i] | words[j]
             common = len(words[i] & words[j]) / len(union) if union else float(a.text == b.text)

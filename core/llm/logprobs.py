@@ -11,6 +11,10 @@ from core.llm.messages import Token
 
 KEPT = 2
 """Tokens of an answer that are read and kept: a yes or no is the first, and lists of twenty for thousands of calls take room."""
+ABOVE = 0.01
+"""Rounding may lift a log-probability a little above 0; more than this is something else, such as a probability."""
+HUGE = 1e6
+"""Below minus this it stands for minus infinity."""
 _MARKS = str.maketrans({"\u0120": " ", "\u2581": " ", "\u010a": "\n", "\u0109": "\t", "\u00a0": " "})
 """How byte-pair and sentence-piece vocabularies write blanks; some servers hand the marks on."""
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -104,5 +108,7 @@ def _start(tokens: Sequence[Token], text: str) -> int:
 
 
 def _number(value: Any) -> float:
-    """A log-probability; anything that is no finite number is minus infinity."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else -math.inf
+    """A log-probability; what can be none, since it is no finite number or clearly above 0, is minus infinity."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not value <= ABOVE:
+        return -math.inf
+    return min(float(value), 0.0) if value > -HUGE else -math.inf

@@ -34,7 +34,7 @@ _TEXT_CALL = Usage(1_500, 1_500)
 
 @dataclass(frozen=True)
 class GenerationPlan:
-    """What a proposal takes at most.
+    """What a proposal takes: a call more for each answer that cannot be read, since such a one is asked for once again.
 
     Attributes:
         source: Where the hypotheses come from.
@@ -58,7 +58,7 @@ class GenerationPlan:
 def plan_proposal(
     store: Store, set_id: str, source: Source, settings: SliceSettings | None = None, options: DataOptions | None = None
 ) -> GenerationPlan:
-    """What proposing hypotheses takes at most; sends nothing. Answers that are known cost nothing and are not taken off here.
+    """About what proposing hypotheses takes; sends nothing. Answers that are known cost nothing and are not taken off here.
 
     Raises:
         InputError: There is no such set, a model that is needed is not connected, or there is nothing to learn from.
@@ -126,6 +126,8 @@ def propose_hypotheses(
         seer, writer = vision_endpoint(store), writing_endpoint(store)
         return propose_from_data(store, seer, writer, units, task, known=known, options=options, cancel=cancel, progress=progress)
     classes = None if "any" in options.classes else load_vocabulary().members(options.classes, names)
+    if classes is not None and not classes:
+        raise InputError(f"The data has no class {', '.join(options.classes)}; it has {', '.join(names[:30])}.")
     error: ErrorType = "FP" if options.error == "FP" else "FN"
     return propose_by_templates(units, known=known, error=error, classes=classes, most=count, rules=options.rules)
 

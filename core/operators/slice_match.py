@@ -13,6 +13,7 @@ from core.error_slices.vision.cost import MatchPlan
 from core.error_slices.vision.match_vision import match_with_model
 from core.error_slices.vision.options import MatchOptions
 from core.error_slices.vision.outcome import MatchOutcome, MatchProgress
+from core.error_slices.vision.probe import Ability
 from core.errors import InputError
 from core.llm import Endpoint, endpoint_for
 from core.operators.slice_report import SliceSettings
@@ -61,6 +62,7 @@ def match_vision(
     hypothesis_ids: Sequence[str] = (),
     options: MatchOptions | None = None,
     *,
+    agreed: Ability | None = None,
     progress: Callable[[MatchProgress], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> MatchOutcome:
@@ -72,16 +74,18 @@ def match_vision(
         settings: They decide which units there are.
         hypothesis_ids: To be matched; all that need a model by default.
         options: How it is asked.
+        agreed: How the model was taken to answer in the plan that was agreed to (`MatchPlan.ability`).
         progress: Told after each question, from another thread.
         cancel: Asked now and then; True stops, and what is there is kept.
 
     Raises:
-        InputError: There is no such set or hypothesis, or no model is connected, or it cannot be asked this way.
+        InputError: There is no such set or hypothesis, or no model is connected, or it cannot be asked this way, or only in one that is
+            much dearer than what was agreed to.
         ModelError: It does not answer at all.
     """
     units, hypotheses, populations = _asked(store, set_id, settings, hypothesis_ids)
     outcome = match_with_model(
-        store, vision_endpoint(store), units, hypotheses, populations, options=options, progress=progress, cancel=cancel
+        store, vision_endpoint(store), units, hypotheses, populations, options=options, agreed=agreed, progress=progress, cancel=cancel
     )
     folder = store.detections.get(set_id).folder
     for h in hypotheses:

@@ -21,11 +21,15 @@ _FIELDS: dict[str, tuple[str, str]] = {
 }
 
 
-def kept() -> Limits:
-    """The limits in use."""
+def kept(usual: Limits | None = None) -> Limits:
+    """The limits in use.
+
+    Args:
+        usual: What holds where nothing was set; the defaults of evaluations otherwise.
+    """
     said: dict[str, Any] = state.store().preferences.get(_KEY, {})
     known = {k: v for k, v in said.items() if k in _FIELDS}
-    usual = Limits()
+    usual = usual or Limits()
     return replace(usual, start=min(usual.start, known.get("most", usual.most)), **known)
 
 
@@ -37,14 +41,15 @@ def in_words(limits: Limits, currency: str) -> str:
     return f"It pauses after {' or '.join(parts)}." if parts else ""
 
 
-def form(priced: bool) -> None:
+def form(priced: bool, usual: Limits | None = None) -> None:
     """The limits behind a button.
 
     Args:
         priced: Whether prices are known, so that a cost can be capped.
+        usual: As for `kept`.
     """
     with st.popover("Limits", key="limits"):
-        now = kept()
+        now = kept(usual)
         for name, (label, help_) in _FIELDS.items():
             if name == "max_cost" and not priced:
                 shell.note("Name prices under Connections to cap the cost.")

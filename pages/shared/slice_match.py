@@ -8,8 +8,9 @@ import streamlit as st
 
 from core.error_slices.scores import SOURCES, ScoreSource
 from core.error_slices.vision.cost import MatchPlan
-from core.error_slices.vision.options import MatchOptions
+from core.error_slices.vision.options import MatchOptions, limits_of
 from core.error_slices.vision.outcome import MatchOutcome, MatchProgress
+from core.error_slices.vision.probe import Ability
 from core.errors import OddysseyError
 from core.llm import Role
 from core.operators import slice_match
@@ -56,6 +57,7 @@ def show(current: SavedDetections, report: SliceReport) -> None:
             connections_form.show(ROLE)
     if endpoint is None:
         return
+    usual = limits_of(endpoint, MatchOptions())
     names = {r.hypothesis.id: r.hypothesis.text for r in [*needs, *(r for r in report.rows if r not in needs and r.population is not None)]}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         chosen = st.multiselect(
@@ -70,9 +72,9 @@ def show(current: SavedDetections, report: SliceReport) -> None:
         wrong = st.number_input("Errors, at most", 1, None, 200, key="match_errors", width=130, help="Of each hypothesis; empty for all.")
         right = st.number_input("Correct, at most", 1, None, 400, key="match_correct", width=130, help="Of each hypothesis; empty for all.")
         both = st.checkbox("Both orders", key="match_both", help="Asks yes or no, and no or yes: twice the calls, less liking for a word.")
-        limits.form(priced=endpoint.price is not None)
+        limits.form(endpoint.price is not None, usual)
     kind: ScoreSource | None = way or None  # type: ignore[assignment]
-    options = MatchOptions(kind, wrong, right, both, limits=limits.kept())
+    options = MatchOptions(kind, wrong, right, both, limits=limits.kept(usual))
     _cost(current, report, chosen, options)
 
 
@@ -81,6 +83,7 @@ def _cost(current: SavedDetections, report: SliceReport, chosen: list[str], opti
     key = (current.id, report.digest, tuple(chosen), options)
     if st.button("Show the cost", key="match_plan", disabled=not chosen):
         st.session_state[_PLAN] = key
+        jobs.forget(_plan_key(current, report, chosen, options))  # answers may have come since
     if st.session_state.get(_PLAN) != key:
         return
     with shell.errors_as_card(changed="Nothing was sent."):
@@ -103,7 +106,7 @@ def _cost(current: SavedDetections, report: SliceReport, chosen: list[str], opti
         shell.note(f"{way[:1].upper()}{way[1:]}{'.' if plan.probed else ': assumed, the model is tested first.'}")
         with st.container(horizontal=True, gap="small"):
             if st.button(f"Ask {count(plan.new, 'question')}", type="primary", key="match_start", disabled=not plan.calls):
-                _start(current, report, chosen, options)
+                _start(current, report, chosen, options, plan.ability)
                 st.rerun()
 
 
@@ -122,9 +125,13 @@ def _time(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds >= 5400 else f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
+def _plan_key(current: SavedDetections, report: SliceReport, chosen: list[str], options: MatchOptions) -> tuple[Any, ...]:
+    return ("plan match", state.store().db.name, current.id, report.digest, tuple(chosen), options)
+
+
 def _plan(current: SavedDetections, report: SliceReport, chosen: list[str], options: MatchOptions) -> MatchPlan:
     store, settings = state.store(), report.settings
-    key = ("plan match", store.db.name, current.id, report.digest, tuple(chosen), options)
+    key = _plan_key(current, report, chosen, options)
     found: MatchPlan = jobs.outcome(
         key,
         lambda _: slice_match.plan_match(store, current.id, settings, chosen, options),
@@ -137,7 +144,7 @@ def _key(current: SavedDetections) -> tuple[str, str, str]:
     return ("match vision", state.store().db.name, current.id)
 
 
-def _start(current: SavedDetections, report: SliceReport, chosen: list[str], options: MatchOptions) -> None:
+def _start(current: SavedDetections, report: SliceReport, chosen: list[str], options: MatchOptions, agreed: Ability) -> None:
     store, settings = state.store(), report.settings
 
     def work(job: jobs.Job) -> MatchOutcome:
@@ -147,6 +154,7 @@ def _start(current: SavedDetections, report: SliceReport, chosen: list[str], opt
             settings,
             chosen,
             options,
+            agreed=agreed,
             progress=job.tell,
             cancel=job.stopping.is_set,
         )

@@ -90,7 +90,8 @@ def in_words(plan: GenerationPlan) -> str:
     seen = f", {plan.picture_calls:,} with pictures" if plan.picture_calls else ""
     price = f"about {plan.cost:,.2f} {plan.currency}".rstrip() if plan.cost is not None else "no price is named under Connections"
     tokens = f"about {plan.usage.prompt:,} tokens in and {plan.usage.completion:,} out"
-    return f"At most {count(calls, 'call')}{seen}; {tokens}; {price}. Answers that are known cost nothing."
+    again = "Answers that are known cost nothing; one that cannot be read is asked for once more."
+    return f"{count(calls, 'call')}{seen}; {tokens}; {price}. {again}"
 
 
 def _key(current: SavedDetections) -> tuple[str, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,7 @@ from core.storage.store import Store
 
 Pictures = Callable[[], Awaitable[Sequence[str]]]
 Check = Callable[[Mapping[str, Any]], str]
+_NUMBER = re.compile(r"([0-9]{1,6})(\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,12 @@ def list_of(answer: Mapping[str, Any], name: str) -> list[Any]:
         return found
     lists = [v for v in answer.values() if isinstance(v, list)]
     return lists[0] if len(lists) == 1 else []
+
+
+def number_of(said: Any) -> int | None:
+    """A number of a list as a model writes it: 3, 3.0, "3" or "3."; None for anything else."""
+    found = _NUMBER.fullmatch(str(said).strip())
+    return int(found.group(1)) if found and not isinstance(said, bool) else None
 
 
 def needs_list(name: str) -> Check:

@@ -13,7 +13,7 @@ from core.digest import sha256_json
 from core.error_slices.detections import FloatArray, IntArray
 from core.error_slices.generate.asking import Asked, JsonAsk, ask_all, closed, list_of, needs_list
 from core.error_slices.units import Population, Side, Units
-from core.error_slices.vision.ask import Question, question_of
+from core.error_slices.vision.ask import Question, question_of, quotable
 from core.error_slices.vision.crops import CropSettings
 from core.error_slices.vision.options import Digests
 from core.error_slices.vision.pictures import Pictures
@@ -102,7 +102,7 @@ def ask_attributes(
 ) -> tuple[tuple[str, ...], Asked]:
     """Attributes by which objects of some classes differ, as a language model names them; () where it names none."""
     texts = slice_texts()
-    words = texts.attributes.task.format(classes=", ".join(class_names), task=task.replace(">>>", "> > >"), count=count)
+    words = texts.attributes.task.format(classes=", ".join(map(quotable, class_names)), task=task.replace(">>>", "> > >"), count=count)
     schema = closed({"attributes": {"type": "array", "items": {"type": "string"}}})
     messages = [{"role": "system", "content": texts.knowledge.system}, {"role": "user", "content": words}]
     ask = Ask(messages, ATTRIBUTE_TOKENS, schema=("attributes", schema))
@@ -130,7 +130,7 @@ def ask_captions(
     asks = []
     for unit in sample.units.tolist():
         question = question_of(units, unit, "")
-        shown = sha256_json([question.image, question.box, asdict(crops)])
+        shown = sha256_json([question.image, question.size, question.box, asdict(crops)])
 
         async def made(unit: int = unit) -> Sequence[str]:
             return await pictures.urls(unit)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from core.error_slices.dedupe import Embed
-from core.error_slices.generate.asking import Asked, JsonAsk, ask_all, list_of, needs_list
+from core.error_slices.generate.asking import Asked, JsonAsk, ask_all, list_of, needs_list, number_of
 from core.error_slices.generate.captions import Captions, CaptionSample, ask_attributes, ask_captions, caption_sample
 from core.error_slices.generate.statements import Generated, LeftOut, category_of, flaw_of, hypothesis_id, tell_apart
 from core.error_slices.generate.values import ValueFound, ValueRules, in_words, merged_names, recurring_values
@@ -193,9 +193,10 @@ def _statements(
     bill.add(asked)
     out: dict[int, tuple[str, Category]] = {}
     for entry in [] if asked.answers[0] is None else list_of(asked.answers[0], "statements"):
-        if not isinstance(entry, dict) or not str(entry.get("number", "")).isdigit():
+        number = number_of(entry.get("number")) if isinstance(entry, dict) else None
+        if number is None:
             continue
-        i, text, category = int(entry["number"]) - 1, " ".join(str(entry.get("text", "")).split()), category_of(entry.get("category"))
+        i, text, category = number - 1, " ".join(str(entry.get("text", "")).split()), category_of(entry.get("category"))
         if 0 <= i < len(kept) and not flaw_of(text):
             out.setdefault(i, (text, category or _plain_category(kept[i])))
     return out

@@ -8,6 +8,7 @@ from core.error_slices.dedupe import Embed
 from core.error_slices.generate.asking import JsonAsk, ask_all, closed, list_of, needs_list
 from core.error_slices.generate.statements import Generated, LeftOut, hypothesis_of, tell_apart
 from core.error_slices.hypotheses import CATEGORIES, Hypothesis
+from core.error_slices.vision.ask import quotable
 from core.error_slices.vision.prompts import slice_texts
 from core.errors import InputError
 from core.llm import Ask, Endpoint
@@ -92,7 +93,7 @@ def _ask(task: str, class_names: Sequence[str], known: Sequence[Hypothesis], cou
     texts = slice_texts().knowledge
     shown = " | ".join(h.text for h in known[:_SHOWN])
     words = texts.task.format(
-        classes=", ".join(class_names),
+        classes=", ".join(map(quotable, class_names)),
         task=task.replace(">>>", "> > >"),  # so that the text cannot end its own marks
         count=count,
         categories=", ".join(CATEGORIES.values()),

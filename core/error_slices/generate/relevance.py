@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from core.error_slices.generate.asking import Asked, JsonAsk, ask_all, closed, list_of, needs_list
+from core.error_slices.generate.asking import Asked, JsonAsk, ask_all, closed, list_of, needs_list, number_of
 from core.error_slices.precision import Relevance, hypothesis_relevance
+from core.error_slices.vision.ask import quotable
 from core.error_slices.vision.prompts import slice_texts
 from core.llm import Ask, Endpoint
 from core.llm.pace import Limits
@@ -71,13 +72,12 @@ def judge_relevance(
 
 def _numbers(entries: Sequence[object], known: int) -> frozenset[int]:
     """Indices of the numbers that are those of known slices."""
-    read = [int(str(e)) for e in entries if not isinstance(e, bool) and str(e).isascii() and str(e).isdigit()]
-    return frozenset(n - 1 for n in read if 1 <= n <= known)
+    return frozenset(n - 1 for e in entries if (n := number_of(e)) is not None and 1 <= n <= known)
 
 
 def _ask(text: str, known: Sequence[str]) -> Ask:
     texts = slice_texts().relevance
-    listed = "\n".join(f"{i}. {k}" for i, k in enumerate(known, 1))
-    words = texts.task.format(found=text, known=listed)
+    listed = "\n".join(f"{i}. {quotable(k)}" for i, k in enumerate(known, 1))
+    words = texts.task.format(found=quotable(text), known=listed)
     schema = closed({"means": {"type": "array", "items": {"type": "integer"}}})
     return Ask([{"role": "system", "content": texts.system}, {"role": "user", "content": words}], TOKENS, schema=("relevance", schema))

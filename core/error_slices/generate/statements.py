@@ -120,12 +120,14 @@ def tell_apart(
 ) -> tuple[tuple[Hypothesis, ...], tuple[LeftOut, ...]]:
     """Those that say something new, and for each other one which it repeats."""
     by_id: dict[str, Hypothesis] = {}
+    again = []
     for h in found:
-        by_id.setdefault(h.id, h)
+        if by_id.setdefault(h.id, h) is not h:
+            again.append(LeftOut(h.text, "It was proposed twice."))
     texts = {h.id: h.text for h in (*known, *found)}
     new, twins = without_duplicates(list(by_id.values()), list(known), embed)
     out = [LeftOut(texts[t.second], f'It says nearly the same as "{texts[t.first]}"') for t in twins]
-    return new, tuple(out)
+    return new, (*again, *out)
 
 
 def category_of(said: Any) -> Category | None:

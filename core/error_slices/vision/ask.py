@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.digest import sha256_json
@@ -11,7 +12,7 @@ from core.error_slices.scores import ScoreSource
 from core.error_slices.units import Side, Units
 from core.error_slices.vision.crops import CropSettings, UnitPictures, image_digest, rounded
 from core.error_slices.vision.prompts import slice_texts
-from core.error_slices.vision.yes_no import NOTHING, YesNo, mean_of, of_samples, of_tokens, of_words
+from core.error_slices.vision.yes_no import YesNo, mean_of, of_samples, of_tokens, of_words
 from core.llm import Ask, Endpoint
 from core.llm.calls import StoredCall, call_key, host_of
 from core.llm.logprobs import tokens_of_json
@@ -68,7 +69,13 @@ class MatchSpec:
         """Model, version of the prompt and what else is not as usual, for screens and files; scores of one name may stand together."""
         more = f", {self.samples} samples" if self.kind == "sampled" else ", both orders" if self.both_orders else ""
         crops = "" if self.crops == CropSettings() else f", crops {sha256_json(asdict(self.crops))[:8]}"
-        return f"{self.name}, prompt {slice_texts().version}{more}{crops}"
+        return f"{self.name}, prompt {slice_texts().version}{more}{crops} ({self.fingerprint[:8]})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the model, its server, the text of the prompt and the decoding: two models under one label are told apart by it."""
+        endpoint = Endpoint(self.base_url, self.model)
+        return sha256_json([self.model, host_of(endpoint), prompt_digest(), self.variants, self.decode(0), asdict(self.crops)])
 
     @property
     def variants(self) -> tuple[tuple[Order, int], ...]:
@@ -97,6 +104,7 @@ class Question:
         side: Whose box it is.
         class_name: Of the unit, "" for a whole image.
         box: What is marked, whole px; None for a whole image.
+        size: Width and height of the image in the px of the box: where the file has others the box is scaled, or the picture turned.
         image: SHA-256 of the file of the image.
     """
 
@@ -104,6 +112,7 @@ class Question:
     side: Side
     class_name: str
     box: tuple[int, int, int, int] | None
+    size: tuple[int, int]
     image: str
 
 
@@ -115,9 +124,21 @@ def question_of(units: Units, unit: int, statement: str) -> Question:
     """
     side: Side = str(units.side[unit])  # type: ignore[assignment]
     whole = side == "image"
-    sha = image_digest(units.detections.images[int(units.image[unit])])
+    image = units.detections.images[int(units.image[unit])]
     name = "" if whole or units.cls[unit] < 0 else units.detections.classes[int(units.cls[unit])].name
-    return Question(" ".join(statement.split()), side, name, None if whole else rounded(units.xyxy[unit]), sha)
+    box = None if whole else rounded(units.xyxy[unit])
+    return Question(quotable(statement), side, quotable(name), box, (image.width, image.height), image_digest(image))
+
+
+def quotable(text: str) -> str:
+    """A text that can stand between double quotes on one line and not end them: texts of files and models are data."""
+    return " ".join(text.replace('"', "'").split())
+
+
+@cache
+def prompt_digest() -> str:
+    """Hash of the texts that units are asked about with."""
+    return sha256_json(slice_texts().match.model_dump())
 
 
 class Keys:
@@ -126,8 +147,7 @@ class Keys:
     def __init__(self, spec: MatchSpec) -> None:
         self.spec = spec
         self._endpoint = Endpoint(spec.base_url, spec.model)
-        self._prompt = sha256_json(slice_texts().match.model_dump())
-        self._shared = {"model": spec.model, "host": host_of(self._endpoint)}
+        self._prompt = prompt_digest()
 
     def of(self, question: Question, order: Order, seed: int, again: int = 0) -> str:
         """Key of one call."""
@@ -183,15 +203,21 @@ def score_of(spec: MatchSpec, calls: Sequence[StoredCall]) -> YesNo:
     if any(c.status != "done" for c in calls) or not calls:
         return FAILED
     if spec.kind == "logprob":
-        tokens = [tokens_of_json(c.response.get("tokens")) for c in calls]
-        if not all(t and t[0].top for t in tokens):
-            # Some servers leave the list out once in a while; an answer that reasons to its end has no first token either.
-            return NOTHING if all(c.response.get("cut") for c in calls) and spec.tokens > 1 else FAILED
-        return mean_of([of_tokens(t) for t in tokens])
+        if any(dropped(spec, c) for c in calls):
+            return FAILED
+        return mean_of([of_tokens(tokens_of_json(c.response.get("tokens"))) for c in calls])
     texts = [c.text for c in calls]
     return of_samples(texts) if spec.kind == "sampled" else of_words(texts[0])
 
 
 def dropped(spec: MatchSpec, call: StoredCall) -> bool:
-    """Whether a call was answered without the log-probabilities that were asked for."""
-    return spec.kind == "logprob" and call.status == "done" and not call.response.get("tokens")
+    """Whether a call was answered without the log-probabilities that were asked for, as some servers do once in a while.
+
+    A model that reasoned until its limit gave no answer, so that there was nothing to tell; it would do so again.
+    """
+    if spec.kind != "logprob" or call.status != "done":
+        return False
+    tokens = tokens_of_json(call.response.get("tokens"))
+    if tokens:
+        return not tokens[0].top
+    return not (call.response.get("cut") and spec.tokens > 1 and not call.text.strip())

@@ -13,8 +13,9 @@ from core.error_slices.units import Population, Units
 from core.error_slices.vision.ask import Keys, MatchSpec, Question, dropped, question_of, words_of
 from core.error_slices.vision.crops import CropSettings
 from core.error_slices.vision.options import Chosen, Digests, MatchOptions, choose_units, limits_of
-from core.error_slices.vision.probe import Ability, known_ability
+from core.error_slices.vision.probe import JSON, LONG, SHORT, Ability, known_ability
 from core.error_slices.vision.prompts import slice_texts
+from core.errors import InputError
 from core.llm import Endpoint, Usage
 from core.llm.calls import StoredCall
 from core.llm.pace import CHARACTERS_PER_TOKEN, cost_of, size_of
@@ -69,6 +70,7 @@ class MatchPlan:
         cost: Of the calls to be sent, about; None where the connection names no price.
         currency: Of the price.
         seconds: Of the calls to be sent, about, at full concurrency; None where nothing was measured yet.
+        ability: How the model is taken to answer; what the plan rests on.
     """
 
     hypotheses: tuple[PlannedHypothesis, ...]
@@ -82,6 +84,7 @@ class MatchPlan:
     cost: float | None
     currency: str
     seconds: float | None
+    ability: Ability
 
     @property
     def new(self) -> int:
@@ -143,9 +146,8 @@ def plan_match(
         options: How.
     """
     options = options or MatchOptions()
-    known = known_ability(store, endpoint)
-    probed = known is not None and options.kind in (None, known.kind)
-    ability = known if known is not None and probed else Ability(options.kind or "logprob", 1 if options.kind in (None, "logprob") else 16)
+    known = known_ability(store, endpoint, options.kind)
+    ability = known or Ability(options.kind or "logprob", {"sampled": SHORT, "verbalised": JSON}.get(options.kind or "", 1))
     spec = MatchSpec.of(endpoint, ability, options.samples, options.both_orders, options.crops)
     work, _ = work_of(units, hypotheses, populations, spec, options)
     keys = Keys(spec)
@@ -165,7 +167,7 @@ def plan_match(
     return MatchPlan(
         hypotheses=tuple(_planned(h, work.chosen.get(h.id), asked[h.id], answered) for h in hypotheses),
         source=ability.kind,
-        probed=probed,
+        probed=known is not None,
         calls=len(sizes),
         cached=len(answered),
         prompt_tokens=prompt,
@@ -174,7 +176,23 @@ def plan_match(
         cost=cost_of(Usage(prompt, completion), price),
         currency="" if price is None else price.currency,
         seconds=seconds,
+        ability=ability,
     )
+
+
+def check_agreed(found: Ability, agreed: Ability, options: MatchOptions, name: str) -> None:
+    """Whether a model that was just tested may be asked at the cost that was shown.
+
+    Raises:
+        InputError: It answers in another way, which takes several times as many calls, or long answers.
+    """
+    calls, shown = (options.samples if a.kind == "sampled" else 1 for a in (found, agreed))
+    if calls > shown or (found.tokens >= LONG > agreed.tokens):
+        more = f"{calls} calls a question" if calls > shown else f"answers of up to {found.tokens:,} tokens, since it reasons first"
+        raise InputError(
+            f"{name} answers otherwise than was assumed when the cost was shown: {more}. Only the test was sent. The cost is known "
+            f"better now; look at it again. {' '.join(found.findings)}"
+        )
 
 
 def _planned(h: Hypothesis, chosen: Chosen | None, keys: Sequence[str], answered: Mapping[str, StoredCall]) -> PlannedHypothesis:

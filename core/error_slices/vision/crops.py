@@ -35,6 +35,7 @@ class CropSettings:
         least: Longest side of the surroundings at least, px: smaller ones are enlarged.
         most: Longest side of the surroundings at most, px.
         quality: Of the JPEGs.
+        thin: Longest side of the surroundings over the shortest at most, where the image has room: some models refuse slivers.
     """
 
     frame: int = 1_024
@@ -42,6 +43,7 @@ class CropSettings:
     least: int = 224
     most: int = 672
     quality: int = 88
+    thin: float = 4.0
 
 
 @dataclass(frozen=True)
@@ -126,13 +128,13 @@ def unit_pictures(picture: Picture, image: Image, box: Sequence[int] | None, set
     """
     settings = settings or CropSettings()
     if box is None:
-        return UnitPictures(_jpeg(_fitted(picture, settings.frame)[0], settings), None)
+        return UnitPictures(_jpeg(_fitted(picture, settings)[0], settings), None)
     sx = picture.width / image.width if image.width else 1.0
     sy = picture.height / image.height if image.height else 1.0
     x1, y1, x2, y2 = box[0] * sx, box[1] * sy, box[2] * sx, box[3] * sy
-    frame, scale = _fitted(picture, settings.frame)
+    frame, scale = _fitted(picture, settings)
     _draw(frame, tuple(v * scale for v in (x1, y1, x2, y2)))
-    region = _around((x1, y1, x2, y2), picture.size, settings.margin)
+    region = _around((x1, y1, x2, y2), picture.size, settings)
     part = picture.crop(region)
     longest = max(part.size)
     zoom = settings.least / longest if longest < settings.least else min(1.0, settings.most / longest)
@@ -172,18 +174,21 @@ def _digest(path: Path, _changed: int, _size: int) -> str:
     return sha256_bytes(path.read_bytes())
 
 
-def _around(box: tuple[float, float, float, float], size: tuple[int, int], margin: float) -> tuple[int, int, int, int]:
-    """A region around a box, inside the image; at least 16 px a side where the image has them."""
+def _around(box: tuple[float, float, float, float], size: tuple[int, int], settings: CropSettings) -> tuple[int, int, int, int]:
+    """A region around a box, inside the image; at least 16 px a side and no sliver, where the image has room."""
     sides = []
+    shortest = max(16.0, max(min(box[2] - box[0], size[0]), min(box[3] - box[1], size[1])) * settings.margin / settings.thin)
     for low, high, most in ((box[0], box[2], size[0]), (box[1], box[3], size[1])):
-        length = min(float(most), max((high - low) * margin, 16.0))
+        length = min(float(most), max((high - low) * settings.margin, shortest))
         start = min(max((low + high - length) / 2, 0.0), most - length)
         sides.append((int(start), max(int(start) + 1, min(most, round(start + length)))))
     return sides[0][0], sides[1][0], sides[0][1], sides[1][1]
 
 
-def _fitted(picture: Picture, longest: int) -> tuple[Picture, float]:
-    scale = min(1.0, longest / max(picture.size))
+def _fitted(picture: Picture, settings: CropSettings) -> tuple[Picture, float]:
+    """A whole frame, made smaller where it is large, and larger where models could hardly see it."""
+    longest = max(picture.size)
+    scale = settings.least / longest if longest < settings.least / 2 else min(1.0, settings.frame / longest)
     return _scaled(picture, scale), scale
 
 

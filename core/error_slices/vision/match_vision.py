@@ -19,7 +19,7 @@ from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.scores import Scores
 from core.error_slices.units import Population, Units
 from core.error_slices.vision.ask import FAILED, Keys, MatchSpec, Order, Question, ask_of, dropped, score_of
-from core.error_slices.vision.cost import Work, work_of
+from core.error_slices.vision.cost import Work, check_agreed, work_of
 from core.error_slices.vision.options import Digests, MatchOptions, limits_of
 from core.error_slices.vision.outcome import HypothesisMatch, MatchOutcome, MatchProgress
 from core.error_slices.vision.pictures import Pictures
@@ -32,17 +32,20 @@ from core.llm.connections import learn
 from core.llm.loop import wait_for
 from core.llm.pace import cost_of
 from core.llm.runner import Lane, Runner, StoppedError
-from core.storage.calls import Journal
+from core.storage.calls import Calls, Journal
 from core.storage.store import Store
 
 REFUSED = 3
-"""Refusals of a hypothesis by the server, with no answer to it before, after which it is asked no more."""
+"""Images with which the server refused a hypothesis, with no answer to it before, after which it is asked no more."""
 DROPPED = 10
 """Answers without log-probabilities in a row after which a run ends."""
 REPEATS = 50
 """Repeats, over all runs, of a call whose log-probabilities were dropped."""
 SOON = 20
 """New calls after which the time that is left is told."""
+PART = 500
+"""Questions whose answers are looked up at a time."""
+Asked = tuple[Hypothesis, int, Question]
 
 
 def match_with_model(
@@ -53,6 +56,7 @@ def match_with_model(
     populations: Mapping[str, Population],
     *,
     options: MatchOptions | None = None,
+    agreed: Ability | None = None,
     progress: Callable[[MatchProgress], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> MatchOutcome:
@@ -65,26 +69,33 @@ def match_with_model(
         hypotheses: To match.
         populations: By hypothesis; without one nothing is asked.
         options: How, and about how many.
+        agreed: How the model was taken to answer when its cost was shown (`MatchPlan.ability`): nothing much dearer is sent.
         progress: Told after each question, from another thread.
         cancel: Asked now and then; True stops, and what is there is returned.
 
     Raises:
-        InputError: The model cannot be asked this way, or the cost is capped where no price is named.
+        InputError: The model cannot be asked this way, or answers in a way that is much dearer than what was agreed to, or the cost is
+            capped where no price is named.
         ModelError: It does not answer at all.
     """
     options = options or MatchOptions()
     start = time.monotonic()
     known = _all_known(store, endpoint, units, hypotheses, populations, options)
     if known is None:
+        limits = limits_of(endpoint, options)
+        if limits.max_cost is not None and endpoint.price is None:
+            raise InputError(f"The cost is capped, but the connection of {endpoint.name} has no price. Name it, or cap calls or tokens.")
         ability, profile = probe_ability(endpoint, options.kind)
-        endpoint = keep_ability(store, endpoint, ability, profile)
+        endpoint = keep_ability(store, endpoint, ability, profile, options.kind)
+        if agreed is not None:
+            check_agreed(ability, agreed, options, endpoint.name)
         spec = MatchSpec.of(endpoint, ability, options.samples, options.both_orders, options.crops)
         work, digests = work_of(units, hypotheses, populations, spec, options)
     else:
         ability, work, digests = known
         spec = work.spec
     with store.calls.journal() as journal:
-        run = _Run(units, work, endpoint, journal, progress, cancel, start)
+        run = _Run(units, work, endpoint, store.calls, journal, progress, cancel, start)
         run.runner = Runner(journal, limits_of(endpoint, options), cancel=run.ended)
         run.lane = run.runner.lane(endpoint)
         wait_for(run.all())
@@ -117,14 +128,14 @@ def _all_known(
     options: MatchOptions,
 ) -> tuple[Ability, Work, Digests] | None:
     """The questions of a run whose answers are all kept, as the last probe would ask them: such a run needs no server. None otherwise."""
-    ability = known_ability(store, endpoint)
-    if ability is None or options.kind not in (None, ability.kind):
+    ability = known_ability(store, endpoint, options.kind)
+    if ability is None:
         return None
     spec = MatchSpec.of(endpoint, ability, options.samples, options.both_orders, options.crops)
     work, digests = work_of(units, hypotheses, populations, spec, options)
     keys = Keys(spec)
-    wanted = [k for _, _, question in work for k in keys.all(question)]
-    for part in (wanted[:50], wanted):  # most runs have something new, and it shows soon
+    for i in range(0, len(work.questions), PART):  # most runs have something new, and it shows soon
+        part = [k for _, _, question in work.questions[i : i + PART] for k in keys.all(question)]
         calls = store.calls.get_many(list(dict.fromkeys(part)))
         if not all(k in calls and calls[k].final and not dropped(spec, calls[k]) for k in part):
             return None
@@ -138,13 +149,16 @@ class _Run:
     units: Units
     work: Work
     endpoint: Endpoint
+    calls: Calls
     journal: Journal
     progress: Callable[[MatchProgress], None] | None
     cancel: Callable[[], bool] | None
     start: float
     found: dict[tuple[str, int], tuple[YesNo, str]] = field(default_factory=dict)
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: dict[str, set[int]] = field(default_factory=dict)
+    answered: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
+    left: list[Asked] = field(default_factory=list)
     why: str = ""
     _dropped: int = 0
     _failed: int = 0
@@ -162,6 +176,14 @@ class _Run:
     async def all(self) -> None:
         """All questions."""
         remaining = iter(self.work)
+        try:
+            await self._work_off(remaining)
+            if left := [*self.left, *remaining]:  # after a stop, answers that are kept already still come out
+                await self._work_off(iter(await asyncio.to_thread(self._kept, left)))
+        finally:
+            await self.runner.close()
+
+    async def _work_off(self, remaining: Iterator[Asked]) -> None:
         workers = [asyncio.create_task(self._worker(remaining)) for _ in range(min(2 * self.runner.limits.most, len(self.work.questions)))]
         try:
             await asyncio.gather(*workers)
@@ -169,14 +191,23 @@ class _Run:
             for w in workers:
                 w.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-            await self.runner.close()
 
-    async def _worker(self, remaining: Iterator[tuple[Hypothesis, int, Question]]) -> None:
+    def _kept(self, questions: Sequence[Asked]) -> list[Asked]:
+        """Those of some questions whose answers are kept."""
+        out: list[Asked] = []
+        for i in range(0, len(questions), PART):
+            keys = {n: self.keys.all(asked[2]) for n, asked in enumerate(questions[i : i + PART])}
+            calls = self.calls.get_many(list({k for some in keys.values() for k in some}))
+            out += [questions[i + n] for n, some in keys.items() if all(k in calls and calls[k].final for k in some)]
+        return out
+
+    async def _worker(self, remaining: Iterator[Asked]) -> None:
         for hypothesis, unit, question in remaining:
             try:
                 found = await self._one(hypothesis, unit, question)
             except StoppedError:
-                continue  # answers that are kept already still come out
+                self.left.append((hypothesis, unit, question))
+                return
             self.found[hypothesis.id, unit] = found
             self._failed += bool(found[1])
             if self.progress is not None:
@@ -184,7 +215,7 @@ class _Run:
 
     async def _one(self, hypothesis: Hypothesis, unit: int, question: Question) -> tuple[YesNo, str]:
         """The score of one question, and why there is none."""
-        if self.refused[hypothesis.id] >= REFUSED:
+        if self._given_up(hypothesis):
             return FAILED, "the server refuses the statement"
         calls = []
         for order, seed in self.work.spec.variants:
@@ -196,8 +227,8 @@ class _Run:
                 return FAILED, "its image cannot be read"
             calls.append(call)
             if call.status != "done":
-                return FAILED, self._failure(hypothesis, call)
-        self.refused[hypothesis.id] = -len(self.work.questions)  # it was answered once, so the statement is not what is refused
+                return FAILED, self._failure(hypothesis, unit, call)
+        self.answered.add(hypothesis.id)  # so the statement is not what is refused
         score = score_of(self.work.spec, calls)
         if score.flag == "failed":
             return score, "the server left the log-probabilities out"
@@ -230,11 +261,15 @@ class _Run:
                 return key
         return self.keys.of(question, order, seed, REPEATS)
 
-    def _failure(self, hypothesis: Hypothesis, call: StoredCall) -> str:
+    def _given_up(self, hypothesis: Hypothesis) -> bool:
+        """Whether the server refuses a statement. A picture may be what it refuses, so that the units of one image do not tell."""
+        return hypothesis.id not in self.answered and len(self.refused.get(hypothesis.id, ())) >= REFUSED
+
+    def _failure(self, hypothesis: Hypothesis, unit: int, call: StoredCall) -> str:
         kind, _, text = call.error.partition(": ")
-        if kind == "bad_request":
-            self.refused[hypothesis.id] += 1
-            if self.refused[hypothesis.id] == REFUSED:
+        if kind == "bad_request" and not self._given_up(hypothesis):
+            self.refused.setdefault(hypothesis.id, set()).add(int(self.units.image[unit]))
+            if self._given_up(hypothesis):
                 self.problems.append(f'"{hypothesis.text}" is asked no more: {text}')
         return "the server's content filter held it back" if call.status == "blocked" else f"no answer: {text[:200]}"
 

@@ -95,6 +95,7 @@ class Digests:
     def __init__(self, units: Units) -> None:
         self._units = units
         self._known: dict[int, str] = {}
+        self._places: dict[tuple[int, int], str] = {}
         self.problems: dict[int, str] = {}
 
     def of(self, image: int) -> str:
@@ -107,6 +108,13 @@ class Digests:
                 self._known[image] = ""
                 self.problems[image] = str(e)
         return self._known[image]
+
+    def place(self, unit: int, seed: int) -> str:
+        """What decides the place of a unit in the order of a sample; the same for all hypotheses."""
+        if (unit, seed) not in self._places:
+            box = rounded(self._units.xyxy[unit])
+            self._places[unit, seed] = sha256_json([seed, self.of(int(self._units.image[unit])), box])
+        return self._places[unit, seed]
 
 
 def choose_units(units: Units, population: Population, options: MatchOptions, digests: Digests) -> Chosen:
@@ -122,7 +130,7 @@ def choose_units(units: Units, population: Population, options: MatchOptions, di
     for stratum, most in ((error & here, options.most_errors), (~error & here, options.most_correct)):
         at = np.flatnonzero(stratum)
         if most is not None and len(at) > most:
-            kept = sorted(at.tolist(), key=lambda k: _place(units, population, k, options.seed, digests))[:most]
+            kept = sorted(at.tolist(), key=lambda k: digests.place(int(population.units[k]), options.seed))[:most]
             weight[kept] = whole[at].sum() / whole[kept].sum()
             picked += kept
         else:
@@ -131,8 +139,3 @@ def choose_units(units: Units, population: Population, options: MatchOptions, di
     missing = int((~here).sum())
     left_out = {"without an image file": missing, "not in the sample": len(here) - missing - len(rows)}
     return Chosen(population.units[rows], weight[rows], int(error[rows].sum()), len(here), {k: v for k, v in left_out.items() if v})
-
-
-def _place(units: Units, population: Population, k: int, seed: int, digests: Digests) -> str:
-    box = rounded(units.xyxy[population.units[k]])
-    return sha256_json([seed, digests.of(int(population.image[k])), box])

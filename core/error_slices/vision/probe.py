@@ -87,7 +87,10 @@ def probe_ability(endpoint: Endpoint, kind: ScoreSource | None = None) -> tuple[
 
 
 def _find(ask: _Seen, client: Client, findings: list[str], kind: ScoreSource | None) -> Ability | None:
-    first = ask(True, max_tokens=LONG, top=0 if kind in ("sampled", "verbalised") else TOP)
+    top = 0 if kind in ("sampled", "verbalised") else TOP
+    first = ask(True, max_tokens=LONG, top=top)
+    if top and client.profile.logprobs and not first.tokens:
+        first = ask(True, max_tokens=LONG, top=top)  # some servers leave them out once in a while
     reasons = bool(first.reasoning)
     if kind in (None, "logprob") and (found := _logprob(ask, first, reasons, findings)):
         return found
@@ -170,22 +173,38 @@ def _sees_words(findings: list[str], red: str | None, blue: str | None) -> None:
         findings.append(f'Asked whether a picture is red it said "{red}" of a red one and "{blue}" of a blue one: it may not see pictures.')
 
 
-def known_ability(store: Workspace, endpoint: Endpoint) -> Ability | None:
-    """What the last probe of a model found, None if there was none."""
-    data = store.preferences.get(_key(endpoint))
+def known_ability(store: Workspace, endpoint: Endpoint, kind: ScoreSource | None = None) -> Ability | None:
+    """What the last probe of a model found, None if there was none.
+
+    Args:
+        store: Remembers it.
+        endpoint: The model.
+        kind: The way that was asked for, None for the best that it has.
+    """
+    best, wanted = (store.preferences.get(_key(endpoint, k)) for k in (None, kind))
+    data = best if best and best["kind"] == kind else wanted
     return Ability.from_json(data) if data else None
 
 
-def keep_ability(store: Workspace, endpoint: Endpoint, ability: Ability, profile: Profile) -> Endpoint:
-    """Remember what a probe found; gives the endpoint with what was learned of its server."""
-    store.preferences.set(_key(endpoint), ability.to_json())
+def keep_ability(store: Workspace, endpoint: Endpoint, ability: Ability, profile: Profile, kind: ScoreSource | None = None) -> Endpoint:
+    """Remember what a probe found; gives the endpoint with what was learned of its server.
+
+    Args:
+        store: Remembers it.
+        endpoint: The model.
+        ability: What it can do.
+        profile: How its server speaks.
+        kind: The way that was asked for, None for the best that it has: a way that somebody wished for once is not taken for the best.
+    """
+    store.preferences.set(_key(endpoint, kind), ability.to_json())
     if profile != endpoint.profile:
         learn(store, endpoint, profile)
     return replace(endpoint, profile=profile)
 
 
-def _key(endpoint: Endpoint) -> str:
-    return f"yes_no.{sha256_json([endpoint.base_url, endpoint.model])[:16]}"
+def _key(endpoint: Endpoint, kind: ScoreSource | None) -> str:
+    name = f"yes_no.{sha256_json([endpoint.base_url, endpoint.model])[:16]}"
+    return f"{name}.{kind}" if kind else name
 
 
 def _ask(red: bool, *, max_tokens: int, top: int = 0, temperature: float = 0.0, order: str = "yes_no") -> Ask:
