@@ -288,7 +288,10 @@ def _cell(value: float | None, n: int) -> Markup:
 
 
 def _classes(c: ModelComparison, a: str, b: str) -> None:
-    shell.section("By class", f"AP50 and mAR of {count(len(c.classes), 'class', 'classes')} with ground truth, {b} minus {a}")
+    shell.section(
+        "By class",
+        f"{count(len(c.classes), 'class', 'classes')} with ground truth; differences are {b} minus {a}, each with its 95 % interval",
+    )
     first = {p.name: p for p in c.a.classes}
     second = {p.name: p for p in c.b.classes}
     order = sorted(c.classes, key=lambda p: -p.ap50.n)
@@ -302,21 +305,28 @@ def _classes(c: ModelComparison, a: str, b: str) -> None:
                 f"{d.ap50.n:,} in {d.ap50.images:,}",
                 _number(pa.ap50),
                 _number(pb.ap50),
-                signed(d.ap50.value),
-                ends(d.ap50.low, d.ap50.high),
+                _difference(d.ap50),
                 chip(word, tone),  # type: ignore[arg-type]
                 _number(pa.ap),
                 _number(pb.ap),
+                _difference(d.ap),
                 _number(pa.ar),
                 _number(pb.ar),
-                signed(d.ar.value),
+                _difference(d.ar),
             ]
         )
     shown = rows if len(rows) <= FIRST or st.toggle(f"All {count(len(rows), 'class', 'classes')}", key="every_class") else rows[:FIRST]
-    measures = [f"{m} {side}" for m in ("AP", "mAR") for side in (a, b)]
-    columns = ["Class", "Instances in images", f"AP50 {a}", f"AP50 {b}", "Difference", "95 %", "", *measures, "Difference"]
-    shell.html(Markup('<div class="od-changes">{}</div>').format(table(columns, shown, right=(1, 2, 3, 4, 5, 7, 8, 9, 10, 11))))
+    of = lambda m: [f"{m} {a}", f"{m} {b}", "Difference"]  # noqa: E731
+    columns = ["Class", "Instances in images", *of("AP50"), "", *of("mAP"), *of("mAR")]
+    shell.html(Markup('<div class="od-changes">{}</div>').format(table(columns, shown, right=(1, 2, 3, 4, 6, 7, 8, 9, 10, 11))))
 
 
-def _number(e: Estimate) -> str:
-    return "–" if e.value is None else f"{e.value:.3f}"
+def _number(e: Estimate) -> Markup:
+    if e.value is None:
+        return Markup("–")
+    span = "" if e.low is None or e.high is None else f"{e.low:.2f} to {e.high:.2f}"
+    return Markup('{}<small class="od-quiet od-under">{}</small>').format(f"{e.value:.3f}", span)
+
+
+def _difference(e: Estimate) -> Markup:
+    return Markup('{}<small class="od-quiet od-under">{}</small>').format(signed(e.value), ends(e.low, e.high))
