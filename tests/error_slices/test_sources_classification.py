@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +21,7 @@ from core.errors import InputError
 PLAIN = "image,label,prediction,group\na.jpg,cat,cat,day\nb.jpg,dog,cat,night\nc.jpg,dog,dog,day\n"
 
 
-def read(folder: Path, text: str, said: str | None = None, **options: str) -> DetectionSet:
+def read(folder: Path, text: str, said: str | None = None, **options: Any) -> DetectionSet:
     second = None if said is None else written(folder / "said.csv", said)
     return read_source("classification", written(folder / "labels.csv", text), second, **options)
 
@@ -47,6 +48,27 @@ def test_a_predicted_class_without_a_label_is_wrong_and_kept(tmp_path):
     made = read(tmp_path, "image,label,prediction\na,cat,dog\n")
     assert [c.name for c in made.classes] == ["cat", "dog"]
     assert make_units(made).loss.tolist() == [1]
+
+
+def test_predictions_that_no_image_has_as_label_are_told(tmp_path):
+    kind = "predictions of classes that no image has, wrong unless they are mapped"
+    made = read(tmp_path, "image,label,prediction\na,cat,Cat\nb,dog,dog\nc,dog,Cat\n")
+    assert made.report.counts[kind] == 2
+    assert any(p.endswith('"Cat" (did you mean "cat"?).') for p in made.report.problems)
+    assert make_units(read(tmp_path, "image,label,prediction\na,cat,Cat\n", class_map={"Cat": "cat"})).loss.tolist() == [0]
+    scores = read(tmp_path, "image,label,prediction\n" + "".join(f"{i},{i % 2},0.{i + 11}\n" for i in range(9)))
+    assert scores.report.counts[kind] == 9
+    assert any("9 classes in all. They seem to be probabilities" in p for p in scores.report.problems)
+    assert kind not in read(tmp_path, "image,label,prediction\na,0,1\n", names="cat,dog").report.counts
+
+
+def test_a_table_with_columns_of_other_names_is_taken_by_them_or_explained(tmp_path):
+    path = tmp_path / "faces.csv"
+    path.write_text("image_id,Male,Blond_Hair,said\na.jpg,-1,1,1\n", encoding="utf-8")
+    made = read_source(None, path, None, label="Blond_Hair", prediction="said", group="Blond_Hair,Male")
+    assert made.classified.group == ("Blond_Hair 1, Male -1",)
+    with pytest.raises(InputError, match="columns are missing"):
+        read_source(None, path, None)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

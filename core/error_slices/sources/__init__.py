@@ -152,6 +152,8 @@ READERS: Mapping[str, Reader] = MappingProxyType(
 
 
 _PEEK = 4 * 2**20
+_EXPLAINS = {".json": "coco", ".csv": "classification", ".tsv": "classification"}
+"""Whose reader says what is wrong with a file that looks like no format, or takes it with the names of its columns."""
 
 
 def reader(name: str) -> Reader:
@@ -167,7 +169,8 @@ def reader(name: str) -> Reader:
 
 
 def _parse(format: str | None, truth: Path, predictions: Path | None, images: Path | None, options: Mapping[str, Any]) -> Parsed:
-    name = format or detect_format(truth) or ("coco" if truth.suffix.lower() == ".json" and truth.is_file() else None)
+    likely = _EXPLAINS.get(truth.suffix.lower()) if truth.is_file() else None
+    name = format or detect_format(truth) or likely
     if name is None:
         if not truth.exists():
             raise InputError(f"{truth.name}: there is no such file or folder.")

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from core.error_slices.detections import ClassName
-from core.error_slices.sources.json_files import read_text, short
+from core.error_slices.sources.class_map import proposal_for
+from core.error_slices.sources.json_files import number, read_text, short
 from core.error_slices.sources.name_lists import Names, read_names
 from core.error_slices.sources.parsed import Labelled, Parsed, ParsedImage, Remarks
 from core.errors import InputError, Problem
@@ -25,6 +26,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 ATTRIBUTES = ("a", "place", "attribute", "confounder", "background", "domain")
 """Columns of spurious attributes: with the label they make the groups of the usual benchmarks."""
+MOST_NAMED = 5
 SPLITS = {"0": "train", "1": "val", "2": "test"}
 
 
@@ -217,12 +219,29 @@ def parse(
     labels = [classes.index(table.rows[i][label_column]) for i in kept]  # all of them first, so that every model's classes are in one order
     predicted = [classes.index(said[i]) for i in kept]
     groups = [roles.group_of(table.rows[i]) for i in kept]
+    _look_at_strangers(predicted, classes.list, max(len(read_names(names)), max(labels) + 1), remarks)
     parsed.labelled = [Labelled(k, *row) for k, row in enumerate(zip(labels, predicted, groups, strict=True))]
     parsed.classes, parsed.predicted = classes.list, list(classes.list)
     second, group_names = own or "of the second file", " and ".join(roles.groups) or "none"
     told = f"image: {image_column}, label: {label_column}, prediction: {second}, group: {group_names}"
     remarks.say("columns", f"{truth.name}: read as {told}.")
     return parsed
+
+
+def _look_at_strangers(predicted: Sequence[int], classes: Sequence[ClassName], known: int, remarks: Remarks) -> None:
+    """Says which predictions are the class of no image, such as probabilities in place of classes."""
+    strange = [classes[p].name for p in predicted if p >= known]
+    if not strange:
+        return
+    kind = "predictions of classes that no image has, wrong unless they are mapped"
+    remarks.count(kind, len(strange))
+    each = dict.fromkeys(strange)
+    many = f", {len(each):,} classes in all" if len(each) > MOST_NAMED else ""
+    scores = sum(0 < number(name) < 1 for name in each)
+    near = {name: proposal_for(name, [c.name for c in classes[:known]]) for name in list(each)[:MOST_NAMED]}
+    told = ", ".join(f'"{short(name)}"' + (f' (did you mean "{other}"?)' if other else "") for name, other in near.items())
+    advice = " They seem to be probabilities: give a column with the class instead." if scores > len(each) / 2 else ""
+    remarks.say(kind, f"{len(strange):,} predictions are the class of no image and wrong unless they are mapped: {told}{many}.{advice}")
 
 
 def _kept_rows(table: Table, roles: Roles, said: Mapping[int, str], only_split: str, parsed: Parsed) -> list[int]:
