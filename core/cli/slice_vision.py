@@ -74,6 +74,12 @@ def ask_vision(
         }
         for h in done.hypotheses
     ]
-    run: dict[str, Any] = {"calls": dict(done.calls), "cost": done.cost, "source": done.source, "matcher": done.matcher, "stopped": done.stopped}
+    run: dict[str, Any] = {
+        "calls": dict(done.calls),
+        "cost": done.cost,
+        "source": done.source,
+        "matcher": done.matcher,
+        "stopped": done.stopped,
+    }
     run |= {"partial": done.partial, "matched": matched, "findings": list(done.ability.findings), "problems": list(done.problems)}
     return {"plan": planned, "sent": True, "run": run}

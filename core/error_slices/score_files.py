@@ -2,7 +2,7 @@
 
 A score belongs to a unit of the ground truth or to a prediction, whatever the confidence cut and the IoU; both have ids that these do not
 change; that of two masks names its box too, which follows the prediction that was found. All scores of one matcher stand in one file; of
-two samples of the units the one with more scores stays.
+two samples the one with more scores of the present units stays.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class StoredScores:
 
 
 def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Units) -> Path:
-    """Keep the scores of a model, with those that it gave earlier; where units were sampled, the larger sample.
+    """Keep the scores of a model, with those that it gave earlier; where units were sampled, the sample with more of the present units.
 
     Args:
         folder: Of the set of detections.
@@ -76,7 +76,8 @@ def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Un
     if path.is_file():
         old = _read(path)
         if (old.weight != 1).any() or (weight != 1).any():  # weights hold for one sample, so samples are never joined
-            if np.isfinite(old.c).sum() > np.isfinite(scores.c).sum():
+            here = {_key(units, u) for u in range(len(units))}  # other settings have other predictions
+            if sum(i in here and bool(np.isfinite(c)) for i, c in zip(old.ids, old.c, strict=True)) > np.isfinite(scores.c).sum():
                 return path
         else:
             kept = zip(old.ids, old.c, old.logit, old.flags, old.weight, strict=True)

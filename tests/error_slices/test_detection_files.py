@@ -185,12 +185,19 @@ def test_a_second_run_adds_to_the_first_and_a_failure_takes_nothing_away(tmp_pat
 
 def test_samples_of_units_are_never_joined_since_their_weights_hold_for_one_sample(tmp_path: Path) -> None:
     write_scores(tmp_path, NIGHT, scored(0.2, 0.3, weight=5.0), units_of("a", "b"))
-    write_scores(tmp_path, NIGHT, scored(0.9, np.nan, weight=3.0), units_of("a", "c"))
+    write_scores(tmp_path, NIGHT, scored(0.9, np.nan, weight=3.0), units_of("a", "c", "b"))
     stored = stored_scores(tmp_path, NIGHT)
     assert stored is not None and dict(zip(stored.ids, stored.weight, strict=True)) == {"a": 5, "b": 5}
-    write_scores(tmp_path, NIGHT, scored(0.4, 0.5, 0.6, weight=2.0), units_of("a", "c", "d"))
+    write_scores(tmp_path, NIGHT, scored(0.4, 0.5, 0.6, weight=2.0), units_of("a", "c", "d", "b"))
     stored = stored_scores(tmp_path, NIGHT)
     assert stored is not None and dict(zip(stored.ids, stored.weight, strict=True)) == {"a": 2, "c": 2, "d": 2}
+
+
+def test_a_sample_under_other_settings_gives_way_to_one_that_knows_more_of_the_present_units(tmp_path: Path) -> None:
+    write_scores(tmp_path, NIGHT, scored(0.2, 0.3, 0.4, weight=5.0), units_of("a", "b", "c"))
+    write_scores(tmp_path, NIGHT, scored(0.9, 0.8, weight=3.0), units_of("c", "d"))
+    stored = stored_scores(tmp_path, NIGHT)
+    assert stored is not None and dict(zip(stored.ids, stored.weight, strict=True)) == {"c": 3, "d": 3}
 
 
 def test_sources_are_never_mixed_and_probabilities_go_first(tmp_path: Path) -> None:
