@@ -53,10 +53,10 @@ TONES: Mapping[Verdict, Tone] = {"verified": "risk", "elevated": "wait", "inconc
 _MEANINGS: Mapping[Mode, Mapping[Verdict, str]] = {
     "calibrated": {
         "verified": "the error rises with the matching score, and the slice fails more often",
-        "elevated": "the slice fails more often, but the error does not rise with the score",
+        "elevated": "the slice fails more often, but a rise of the error with the score, steeper than τ, was not shown",
         "inconclusive": "too few units, images or errors, or too little power; not a pass",
         "reversed": "the error falls with the matching score",
-        "rejected": "neither, although a rise would probably have been seen",
+        "rejected": "neither, although a rise would probably have been seen; or a trend that makes no error slice",
     },
     "spearman": {
         "verified": "binned error and score correlate, at least 0.5 at every number of bins",
@@ -149,9 +149,9 @@ def headline(report: SliceReport) -> Text:
         return _as_printed(report, n, by["verified"])
     first, elevated = with_verdict(report, "verified"), with_verdict(report, "elevated")
     more = (
-        f"{count(by['elevated'], 'slice')} fail more often without a trend"
+        f"{count(by['elevated'], 'slice')} fail more often all the same"
         if by["elevated"] > 1
-        else "one slice fails more often without a trend"
+        else "one slice fails more often all the same"
     )
     if first:
         what = finding(first[0])
@@ -161,10 +161,10 @@ def headline(report: SliceReport) -> Text:
         hold = "holds" if by["verified"] == 1 else "hold"
         return fill("{k} of {n} hypotheses {hold} up: {what}.", k=f"{by['verified']:,}", n=f"{n:,}", hold=hold, what=what)
     if elevated:
-        return fill("No hypothesis of {n} shows a trend; {more}: {what}.", n=f"{n:,}", more=more, what=finding(elevated[0]))
+        return fill("No trend of {n} hypotheses holds up; {more}: {what}.", n=f"{n:,}", more=more, what=finding(elevated[0]))
     if by["inconclusive"]:
         return fill(
-            "No hypothesis holds up; {i} of {n} are inconclusive (too few units or too little power).",
+            "No hypothesis holds up; {i} of {n} are inconclusive (too few units or errors, or too little power).",
             i=mark(f"{by['inconclusive']:,}"),
             n=f"{n:,}",
         )
@@ -251,7 +251,7 @@ def smallest(report: SliceReport) -> str:
         return f"Inconclusive: {meanings(t.mode)['inconclusive']}."
     return (
         f"Inconclusive means fewer than {t.least_units:,} units, {t.least_images:,} images or {t.least_errors:,} errors in the slice, "
-        "or too little power: it is not a pass."
+        "scores that hardly differ, or too little power: it is not a pass."
     )
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from core.error_slices.verification.rates import Sums, error_rate
-from core.error_slices.verification.settings import Sample, TestSettings
+from core.error_slices.verification.settings import ErrorRate, Sample, TestSettings
 from core.error_slices.verification.strata import strata
-from core.error_slices.verification.verdicts import verify
+from core.error_slices.verification.verdicts import Prepared, decide, verify
 from core.errors import InputError
 from core.scoring.intervals import wilson
 
@@ -80,6 +80,50 @@ def test_a_trend_that_makes_no_error_slice_is_rejected_with_the_reason():
         assert found.power is not None
 
 
+def test_a_slope_that_rises_everywhere_but_too_little_is_called_so():
+    """0.15 over the whole slice is a rise, not one "in a part of the slice"."""
+    random = np.random.default_rng(115)
+    s = sample(20_000, seed=13)
+    loss = (random.random(20_000) < 0.3 + 0.15 * np.maximum(s.c - 0.5, 0)).astype(float)
+    found = verify([replace(s, loss=loss)], TestSettings())[0]
+    assert found.q_trend < 0.05
+    assert 0 < found.slope <= 0.2
+    assert found.verdict == "rejected"
+    assert found.why[0].startswith("Errors rise with the score, but too little: slope over the whole slice 0.1")
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "why"),
+    [
+        ({"q_trend": 0.049, "slope": 0.21, "inside": 0.31}, "verified", ""),
+        ({"q_trend": 0.05, "slope": 0.21, "inside": 0.31}, "rejected", ""),
+        ({"q_trend": 0.01, "slope": 0.2, "inside": 0.31}, "rejected", "too little: slope over the whole slice 0.2, needs more than 0.2"),
+        ({"q_trend": 0.01, "slope": 0.1999, "inside": 0.4, "q_lift": 0.01}, "elevated", ""),
+        ({"q_trend": 0.01, "slope": -0.1, "inside": 0.31}, "rejected", "rise in a part of the slice"),
+        ({"q_trend": 0.01, "slope": 0.5, "inside": 0.3}, "rejected", "from below: 30.0% inside, 30.0% of all"),
+        ({"q_lift": 0.049, "inside": 0.3501}, "elevated", ""),
+        ({"q_lift": 0.05, "inside": 0.5}, "rejected", ""),
+        ({"q_lift": 0.01, "inside": 0.34}, "rejected", "by 5% at most"),
+        ({"q_lift": 0.01, "inside": 0.5, "q_reversed": 0.01, "slope": -1.0}, "elevated", ""),
+        ({"q_reversed": 0.01, "slope": -0.1}, "reversed", ""),
+        ({"q_reversed": 0.01, "slope": 0.1}, "rejected", "Errors fall in a part of the slice"),
+        ({"q_reversed": 0.01, "q_trend": 0.01, "slope": -0.1}, "rejected", "Errors rise in a part"),
+        ({"seen": 0.79}, "inconclusive", "Power 79% for a rise"),
+        ({"seen": None}, "inconclusive", "Unknown power"),
+    ],
+)
+def test_each_verdict_at_its_border(found, verdict, why):
+    """Errors of 30 % in all; nothing significant but what is named."""
+    rate = ErrorRate(found.get("inside", 0.3), 0.2, 0.5, 100, 50, 100.0)
+    all_ = ErrorRate(0.3, 0.2, 0.4, 400, 90, 400.0)
+    q = {"q_trend": 0.5, "q_lift": 0.5, "q_reversed": 0.5, "slope": 0.0} | {k: v for k, v in found.items() if k not in ("inside", "seen")}
+    tested = replace(verify([sample(0)], TestSettings())[0], inside=rate, outside=all_, overall=all_, why=(), **q)
+    out = decide(Prepared(tested, None, None, (None, None), (), ""), tested, found.get("seen", 0.9), 0.05, TestSettings())
+    assert out.verdict == verdict
+    assert why in " ".join(out.why)
+    assert bool(why) == bool(out.why)
+
+
 def test_a_lift_too_small_to_matter_is_said():
     random = np.random.default_rng(113)
     s = sample(20_000, seed=12, rise=0.0)
@@ -87,7 +131,7 @@ def test_a_lift_too_small_to_matter_is_said():
     assert found.q_lift < 0.05
     assert found.verdict == "rejected"
     assert found.why[0].startswith("Errors are more frequent inside, 3")
-    assert found.why[0].endswith("by less than 5%.")
+    assert found.why[0].endswith("by 5% at most.")
 
 
 def test_hypotheses_that_cannot_be_tested_do_not_cost_the_others():
@@ -143,6 +187,8 @@ def test_weights_are_heeded_in_rates_and_slopes_not_in_the_test():
     assert part.overall.value == pytest.approx(whole.overall.value, abs=0.02)
     assert part.slope == pytest.approx(whole.slope, abs=0.1)
     assert part.verdict == whole.verdict == "verified"
+    assert part.inside.stands_for == pytest.approx(whole.inside.n, rel=0.05)
+    assert part.errors_saved == pytest.approx(whole.errors_saved, rel=0.15)
     plain = verify([replace(drawn, weight=np.ones(kept.sum()))], TestSettings())[0]
     assert plain.p_trend == part.p_trend
     assert plain.overall.value > part.overall.value + 0.1

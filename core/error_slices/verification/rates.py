@@ -78,7 +78,7 @@ class Sums:
             together = self.losses - rate * self.weights
             effective /= max(1.0, float((together * together).sum()) * present / (present - 1) / apart)
         low, high = wilson(rate, effective)
-        return ErrorRate(rate, low, high, self.n, present)
+        return ErrorRate(rate, low, high, self.n, present, w)
 
 
 def error_rate(loss: FloatArray, weight: FloatArray, image: IntArray, images: int) -> ErrorRate:

@@ -81,6 +81,7 @@ class ErrorRate:
         high: Upper end.
         n: Units.
         images: Images among them.
+        stands_for: Units of the population that they stand for, the sum of their weights.
     """
 
     value: float | None
@@ -88,6 +89,7 @@ class ErrorRate:
     high: float | None
     n: int
     images: int
+    stands_for: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -160,5 +162,8 @@ class Tested:
 
     @property
     def errors_saved(self) -> float | None:
-        """Errors that would go away if the slice failed no more often than the rest; what lists are sorted by."""
-        return None if self.lift is None else self.inside.n * self.lift
+        """Errors that would go away if the slice failed no more often than the rest; what lists are sorted by.
+
+        Of the population, also where only a sample was scored.
+        """
+        return None if self.lift is None else self.inside.stands_for * self.lift

@@ -286,22 +286,37 @@ def _calibrated(
         return "elevated", ()
     if item.trendless:
         return "inconclusive", (item.trendless,)
-    if not rises and _below(tested.q_reversed, settings.fdr):
+    falls = not rises and _below(tested.q_reversed, settings.fdr)
+    if falls and tested.slope is not None and tested.slope < 0:
         return "reversed", ()
-    if rises and not steep:
-        return "rejected", (f"Errors rise in a part of the slice, not over all of it: slope {tested.slope:.2f}, needs {settings.tau:g}.",)
-    if rises:
-        return "rejected", (f"Errors rise with the score, but from below: {inside:.0%} inside, {overall:.0%} of all units.",)
+    against = _against(tested, settings) if rises or falls else ""
+    if against:
+        return "rejected", (against,)
     small: tuple[str, ...] = ()
     if _below(tested.q_lift, settings.fdr) and higher:
         small = (
-            f"Errors are more frequent inside, {inside:.1%} against {overall:.1%} of all units, by less than {settings.least_lift:.0%}.",
+            f"Errors are more frequent inside, {inside:.1%} against {overall:.1%} of all units, by {settings.least_lift:.0%} at most.",
         )
     if seen is None or seen < ENOUGH:
         chance = "Unknown power" if seen is None else f"Power {seen:.0%}"
         rise = f"a rise of the error rate by {RISE:g} from c = {settings.gamma:g} to 1"
         return "inconclusive", (f"{chance} for {rise} at p < {level:.2g}, needs {ENOUGH:.0%}.", *small)
     return "rejected", small
+
+
+def _against(tested: Tested, settings: TestSettings) -> str:
+    """What stands against a trend that holds, in some window, and yet makes no error slice."""
+    slope, inside, overall = tested.slope, tested.inside.value, tested.overall.value
+    if slope is None or inside is None or overall is None:
+        return ""
+    needs = f"slope over the whole slice {slope:.3g}, needs more than {settings.tau:g}"
+    if _below(tested.q_trend, settings.fdr):
+        if slope <= 0:
+            return f"Errors rise in a part of the slice, not over all of it: {needs}."
+        if slope <= settings.tau:
+            return f"Errors rise with the score, but too little: {needs}."
+        return f"Errors rise with the score, but from below: {inside:.1%} inside, {overall:.1%} of all units."
+    return f"Errors fall in a part of the slice, not over all of it: slope over the whole slice {slope:.3g}."
 
 
 def _below(q: float | None, level: float) -> bool:

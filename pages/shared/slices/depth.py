@@ -62,7 +62,11 @@ def chance(report: SliceReport, row: SliceRow) -> None:
         else:
             charts.wide(null_histogram(view.null, view.z, shell.dark()), key="null")
             shell.note(
-                fill("Largest Z over the windows: {z}; p = {p}.", z=mark(f"{view.z:.2f}"), p=p_value(view.p_trend)),
+                fill(
+                    "Largest Z over the windows: {z}; a share of {p} of these random losses reaches it.",
+                    z=mark(f"{view.z:.2f}"),
+                    p=p_value(view.p_trend),
+                ),
             )
     with right:
         t = report.settings.test

@@ -145,5 +145,7 @@ def _test(report: SliceReport, row: SliceRow, view: WindowView) -> Text:
     if view.z is None or q is None:
         return "Nothing was decided from it: the slice has too few units, images or errors."
     text = "The test takes the largest, Z = {z}, and corrects for looking at {n}: p = {p}, and q = {q} after the correction for {m}."
-    m = count(len(report.tested), "hypothesis", "hypotheses")
-    return fill(text, z=minus(view.z), n=len(view.windows), p=p_value(view.p_trend), q=p_value(q), m=m)
+    together = sum(r.tested is not None and r.tested.q_trend is not None for r in report.tested)
+    m = count(together, "hypothesis", "hypotheses")
+    p = row.tested.p_trend if row.tested else None  # counted among more signs than those of the view where it is small
+    return fill(text, z=minus(view.z), n=len(view.windows), p=p_value(p), q=p_value(q), m=m)
