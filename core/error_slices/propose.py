@@ -23,7 +23,10 @@ ERROR_WORDS: dict[ErrorType, str] = {
 
 _ERRORS: tuple[tuple[ErrorType, str], ...] = (
     ("SEG", r"\b(masks?|segment\w*|silhouettes?)\b"),
-    ("LOC", r"\b(locali[sz]\w*|(loose|bad|wrong|inaccurate|imprecise|poor|tight) (box|boxes)|badly placed|box (is|does|fits))"),
+    (
+        "LOC",
+        r"\b(locali[sz]\w*|(loose|bad|wrong|inaccurate|imprecise|poor|tight) (box|boxes)|badly placed|box(es)? (of|around)|box (is|does|fits))",
+    ),
     ("CLS", r"\b(confused (with|for)|(mis)?taken for|mistaken|misclassified|wrong class|labell?ed as|classified as)\b"),
     ("FP", r"\b(detected|detections?|predicted|predictions?|false (positives?|alarms?)|ghosts?|hallucinat\w*|phantoms?)\b"),
     (
@@ -118,7 +121,7 @@ def propose(text: str, class_names: Sequence[str] = (), vocabulary: Vocabulary |
     about = named[0][1] if named and (verb is None or named[0][0] < verb.start()) and not low.startswith("object") else ANY
     others = named[about != ANY :]
     why.append(f'About the class "{about}".' if about != ANY else "About every class, since none is named first.")
-    offline, category = _matcher(low, error, others, names, why)
+    offline, category = _matcher(low, error, about, others, names, why)
     return Proposal(error, category, (about,), offline, tuple(why))
 
 
@@ -144,7 +147,7 @@ def _classes_in(low: str, class_names: Sequence[str], names: Vocabulary) -> list
 
 
 def _matcher(
-    low: str, error: ErrorType, others: list[tuple[int, str]], names: Vocabulary, why: list[str]
+    low: str, error: ErrorType, about: str, others: list[tuple[int, str]], names: Vocabulary, why: list[str]
 ) -> tuple[OfflineMatcher | None, Category]:
     fits = [(name, m.group()) for name, pattern in _MATCHERS if (m := re.search(pattern, low))]
     category = next((_CATEGORY[n] for n, _ in fits if n in _CATEGORY), "semantic_confusion" if error == "CLS" else "intrinsic_difficulty")
@@ -162,6 +165,9 @@ def _matcher(
         why.append("No matcher of boxes and pixels fits these words: only a vision model can match it.")
         return None, category
     name, word = usable[0]
+    if name == "narrow_for_class" and about in names.groups["person"]:
+        why.append(f'"{word}": a person is as narrow from the front as from the side, so only a vision model can match it.')
+        return None, category
     params: dict[str, Any] = {}
     other = next((o for at, o in others if re.search(r"\b(by|behind|under|beneath|inside|within|in|of)\b[^.,;]{0,30}$", low[:at])), None)
     if name == "occluded" and other is not None:

@@ -24,6 +24,7 @@ from core.error_slices.vocabulary import load_vocabulary
         ("The car is cut off by the image border.", "FN", "car", "truncated", {}),
         ("The detected region is close to the edge of the image.", "FP", "any", "near_edge", {}),
         ("The box is loose because the object is blurred.", "LOC", "any", "blur_rel", {}),
+        ("The box of the truck is too loose because it is cut off by the image edge.", "LOC", "truck", "truncated", {}),
         ("The picture was taken at night.", "IMAGE", "any", "image_dark", {}),
         ("The picture shows fog.", "IMAGE", "any", "haze", {}),
         ("The truck is far away near the horizon.", "FN", "truck", "far_horizon", {}),
@@ -52,6 +53,7 @@ def test_plain_words_are_understood(text, error, classes, matcher, params):
     [
         ("The person is a small child.", "do not tell age"),
         ("The detected region is a reflection in a mirror.", "do not tell reflections"),
+        ("The pedestrian is seen from behind.", "as narrow from the front"),
         ("The object is not small.", "turns the meaning round"),
         ("The driver waves.", "fits these words"),
         ("The detected truck looks like a dumpster.", "do not tell looks"),
