@@ -25,7 +25,7 @@ _ERRORS: tuple[tuple[ErrorType, str], ...] = (
     ("SEG", r"\b(masks?|segment\w*|silhouettes?)\b"),
     (
         "LOC",
-        r"\b(locali[sz]\w*|(loose|bad|wrong|inaccurate|imprecise|poor|tight) (box|boxes)|badly placed|box(es)? (of|around)|box (is|does|fits))",
+        r"\b(locali[sz]\w*|(loose|bad|wrong|inaccurate|imprecise|poor|tight) (box|boxes)|badly placed|box(es)? (of|around|is|does|fits))",
     ),
     ("CLS", r"\b(confused (with|for)|(mis)?taken for|mistaken|misclassified|wrong class|labell?ed as|classified as)\b"),
     ("FP", r"\b(detected|detections?|predicted|predictions?|false (positives?|alarms?)|ghosts?|hallucinat\w*|phantoms?)\b"),
