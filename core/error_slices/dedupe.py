@@ -11,6 +11,7 @@ import numpy as np
 from core.error_slices.detections import FloatArray
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.ties import best_first
+from core.error_slices.verification.spearman import rank_correlation
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """Texts to vectors, shape (texts, dimensions)."""
@@ -92,15 +93,8 @@ def without_duplicates(
 
 def spearman(a: FloatArray, b: FloatArray) -> float:
     """Rank correlation of two columns over the rows that both know, 0 if there are fewer than 3 or one is constant."""
-    from scipy.stats import rankdata
-
     both = ~(np.isnan(a) | np.isnan(b))
-    if both.sum() < 3:
-        return 0.0
-    x, y = rankdata(a[both]), rankdata(b[both])
-    x, y = x - x.mean(), y - y.mean()
-    norm = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / norm if norm > 0 else 0.0
+    return rank_correlation(a[both], b[both]) if both.sum() >= 3 else 0.0
 
 
 def top(scores: FloatArray, k: int) -> frozenset[int]:

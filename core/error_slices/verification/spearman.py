@@ -60,13 +60,13 @@ def spearman_p(rho: float, bins: int) -> float:
     if bins <= _EXACT:
         all_rho = _orders(bins)
         return float(np.count_nonzero(all_rho >= rho - 1e-9)) / len(all_rho)
-    from scipy.stats import t as student
+    from scipy.special import stdtr  # scipy.stats takes a second to load
 
     if rho >= 1:
         return 1 / math.factorial(bins)
     if rho <= -1:
         return 1.0
-    return float(student.sf(rho * math.sqrt((bins - 2) / (1 - rho * rho)), bins - 2))
+    return float(stdtr(bins - 2, -rho * math.sqrt((bins - 2) / (1 - rho * rho))))
 
 
 @functools.cache
