@@ -142,7 +142,8 @@ def scores_csv(report: SliceReport, hypothesis_ids: Sequence[str] = ()) -> str:
 def report_csv(report: SliceReport) -> str:
     """The list of hypotheses as CSV."""
     columns = (
-        *("id", "text", "error", "category", "verdict", "error_in", "n_in", "images_in", "error_out", "n_out", "lift", "errors_saved"),
+        *("id", "text", "error", "category", "verdict", "error_in", "low_in", "high_in", "n_in", "images_in"),
+        *("error_out", "low_out", "high_out", "n_out", "images_out", "lift", "errors_saved"),
         *("slope", "p_trend", "q_trend", "p_lift", "q_lift", "p_adjusted", "paper_trend", "paper_pass", "paper_null_pass", "score_source"),
         *("not_scorable", "group", "untested"),
     )
@@ -159,8 +160,10 @@ def report_csv(report: SliceReport) -> str:
         }
         if t is not None:
             row |= {k: _plain(getattr(t, k)) for k in columns if hasattr(t, k)}
-            row |= {"error_in": t.inside.value, "n_in": t.inside.n, "images_in": t.inside.images}
-            row |= {"error_out": t.outside.value, "n_out": t.outside.n, "score_source": None if r.scores is None else r.scores.source}
+            for name, rate in (("in", t.inside), ("out", t.outside)):
+                row |= {f"error_{name}": rate.value, f"low_{name}": rate.low, f"high_{name}": rate.high}
+                row |= {f"n_{name}": rate.n, f"images_{name}": rate.images}
+            row["score_source"] = None if r.scores is None else r.scores.source
         rows.append(row)
     return _csv(columns, rows)
 
