@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from core.cli import options as o
+from core.cli.evaluate import interruptible
 from core.cli.show import say
 from core.cli.slices import Set, set_named, workspace
 from core.error_slices.generate.data_driven import DataOptions
@@ -47,7 +48,8 @@ def propose(
             else:
                 say("Nothing was sent; add --yes to send them.")
             return
-        found = slice_generate.propose_hypotheses(store, set_id, kind, task=task, count=count, options=options)
+        with interruptible() as stop:
+            found = slice_generate.propose_hypotheses(store, set_id, kind, task=task, count=count, options=options, cancel=stop.is_set)
         if add and found.hypotheses:
             operators.add_hypotheses(store, set_id, found.hypotheses)
     if as_json:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from core.cli.evaluate import interruptible
 from core.cli.show import say
 from core.error_slices.vision.options import MatchOptions, limits_of
+from core.error_slices.vision.outcome import MatchProgress
 from core.operators import slice_match
 from core.operators.slice_report import SliceSettings
 from core.storage import Store
@@ -51,7 +54,10 @@ def ask_vision(
         if not quiet:
             say("Nothing was sent; add --yes to send them.")
         return {"plan": planned, "sent": False}
-    done = slice_match.match_vision(store, set_id, settings, ids, options, agreed=plan.ability)
+    with interruptible() as stop:
+        done = slice_match.match_vision(
+            store, set_id, settings, ids, options, agreed=plan.ability, progress=_tell if sys.stderr.isatty() else None, cancel=stop.is_set
+        )
     partly = [h for h in done.hypotheses if h.partial]
     if not quiet:
         say(f"{done.calls['new']:,} calls sent, {done.calls['cached']:,} answers known, by {done.matcher}. {done.stopped}".rstrip())
@@ -83,3 +89,9 @@ def ask_vision(
     }
     run |= {"partial": done.partial, "matched": matched, "findings": list(done.ability.findings), "problems": list(done.problems)}
     return {"plan": planned, "sent": True, "run": run}
+
+
+def _tell(now: MatchProgress) -> None:
+    left = "" if now.left is None else f", about {now.left:,.0f} s left"
+    end = "\n" if now.done == now.total else ""
+    sys.stderr.write(f"\r{now.done:,} of {now.total:,}: {now.calls:,} sent, {now.cached:,} known, {now.failed:,} failed{left} {end}")

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,8 +19,8 @@ from core.llm import Connection, Price, connections
 from core.operators import slices
 from core.settings import Settings
 from core.storage import open_store
-from tests.error_slices.vision_scene import ABLE, DARK, logprob, red, scene, seeing, words
-from tests.stub_llm import error
+from tests.error_slices.vision_scene import ABLE, DARK, logprob, red, scene, seeing, top_of, words
+from tests.stub_llm import error, weighed
 
 ANY_TEXT = Hypothesis("night_2", "The object has a shadow.", "FN", "intrinsic_difficulty")
 
@@ -106,3 +112,34 @@ def test_a_model_that_turns_out_dearer_is_not_asked_and_the_plan_is_right_from_t
     assert isinstance(refused.exception, InputError) and "8 calls a question" in str(refused.exception)
     assert run()[1]["plan"]["calls"] == 24 * 8
     assert run("--yes")[0] == 0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_ctrl_c_keeps_what_is_there_and_kill_repeats_at_most_what_was_on_its_way(saved, stub_llm, workspace, sent):
+    stub_llm.script = seeing(lambda c, r: weighed(top_of(c), delay=0.1))
+    command = [sys.executable, "-m", "core", "slices", "match", "scenes", "--vision", "--hypothesis", "dark", "--yes", "--json"]
+    env = {**os.environ, "ODDYSSEY_HOME": str(workspace), "DATABASE_URL": ""}
+    root = Path(__file__).resolve().parents[2]
+    process = subprocess.Popen(command, cwd=root, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def asked():
+        return [r for r in stub_llm.asked if red(r) is None]
+
+    deadline = time.monotonic() + 120
+    while len(asked()) < 8:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=60)
+    before = len(asked())
+    assert before < 24
+    if sent == signal.SIGINT:
+        told = json.loads(out)
+        assert (process.returncode, told["run"]["stopped"]) == (1, "Cancelled."), err
+        assert told["hypotheses"][0]["scored"] == before
+    code, told = run("--yes")
+    assert (code, told["hypotheses"][0]["scored"]) == (0, 24)
+    again = len(asked()) - 24
+    assert 0 <= again <= (0 if sent == signal.SIGINT else 8)
+    assert told["run"]["calls"]["repeated"] == again
