@@ -22,6 +22,8 @@ from core.storage import Store
 
 TOP = 50
 """Units of highest score whose overlap is told."""
+LEAST_IMAGES = 8
+"""Images with units of a model, below which a difference has no interval: resamples of a handful of images vary too little."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Change:
         a: Of the first.
         b: Of the second.
         difference: The second minus the first, None where one has no unit.
-        low: Lower end of its 95 % interval by paired resamples of the images, None likewise.
+        low: Lower end of its 95 % interval by paired resamples of the images, None likewise and where one has units in fewer than eight.
         high: Upper end.
     """
 
@@ -218,14 +220,22 @@ def _parts(row: SliceRow, gamma: float) -> tuple[Part, Part]:
 
 def _whole(report: SliceReport, error: ErrorType) -> Part | None:
     """All units of the hypotheses of a type that are about every class."""
-    row = next((r for r in report.rows if r.hypothesis.error == error and r.hypothesis.classes == ("any",) and r.population), None)
-    if row is None or row.population is None or row.hypothesis.half_only:
+    about_all = (r for r in report.rows if r.hypothesis.error == error and r.hypothesis.classes == ("any",) and not r.hypothesis.half_only)
+    row = next((r for r in about_all if r.population), None)
+    if row is None or row.population is None:
         return None
     return row.population.loss, row.population.image, row.population.weight
 
 
-def _change(a: Part, b: Part, weights: FloatArray) -> Change:
-    """Two mean losses and their difference over resamples of the images, weights of shape (images, r), the first column all ones."""
+def _change(a: Part, b: Part, weights: FloatArray, least: int = LEAST_IMAGES) -> Change:
+    """Two mean losses and their difference over resamples of the images.
+
+    Args:
+        a: Units of the first model.
+        b: Of the second.
+        weights: Shape (images, r): how often each image stands in each resample, the first column all ones.
+        least: Images that both need for an interval.
+    """
     rates = [error_rate(loss, weight, image, len(weights)) for loss, image, weight in (a, b)]
     drawn = []
     for loss, image, weight in (a, b):
@@ -234,6 +244,6 @@ def _change(a: Part, b: Part, weights: FloatArray) -> Change:
         below = np.bincount(image, weights=weight, minlength=n) @ weights
         drawn.append(np.divide(top, below, out=np.full(weights.shape[1], np.nan), where=below > 0))
     found = drawn[1] - drawn[0]
-    ends = percentiles(found[1:])
+    ends = percentiles(found[1:]) if min(rate.images for rate in rates) >= least else None
     value = None if np.isnan(found[0]) else float(found[0])
     return Change(rates[0], rates[1], value, *(ends or (None, None)))

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.error_slices.average_precision import ClassPrecision, Estimate, ModelComparison
-from core.operators.slice_compare import Change, ModelSlices, SliceChange, compare_precision, compare_slices
+from core.operators.slice_compare import LEAST_IMAGES, Change, ModelSlices, SliceChange, compare_precision, compare_slices
 from core.operators.slice_report import SliceReport
 from core.plots.slice_changes import ChangeRow, changes_chart, way
 from core.storage import SavedDetections
@@ -160,7 +160,8 @@ def provenance(slices: ModelSlices, a: str, b: str) -> Text:
             i=count(len(slices.a.units.detections.images), "image"),
         ),
         slice_settings.in_words(slices.a.settings),
-        f"Intervals are 95 % over {slices.resamples:,} paired resamples of the images, one at a time.",
+        f"Intervals are 95 % over {slices.resamples:,} paired resamples of the images, one at a time; "
+        f"slices need {LEAST_IMAGES} images for one.",
     ]
     if slices.only:
         parts.append(f"{count(slices.only, 'hypothesis', 'hypotheses')} could be tested on one of the two only.")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.error_slices.hypotheses import Hypothesis
+from core.error_slices.recall_curves import draw_images
 from core.error_slices.scores import Scores
 from core.error_slices.units import Population
 from core.error_slices.verification.settings import TestSettings
@@ -71,11 +72,21 @@ def test_a_change_is_the_difference_of_means_and_its_interval_that_of_paired_ima
     weights = np.array([[1, 2, 0], [1, 0, 2]], float)
     a = (np.array([1.0, 1, 0]), np.array([0, 0, 1]), np.ones(3))
     b = (np.array([1.0, 0, 0]), np.array([0, 0, 1]), np.ones(3))
-    found = _change(a, b, weights)
+    found = _change(a, b, weights, least=2)
     assert found.a.value == pytest.approx(2 / 3) and found.b.value == pytest.approx(1 / 3)
     assert found.difference == pytest.approx(-1 / 3)
     # Resampled differences: -0.5 and 0.
     assert (found.low, found.high) == (pytest.approx(-0.4875), pytest.approx(-0.0125))
+
+
+def test_a_handful_of_images_is_too_few_for_an_interval():
+    """Three images of three say the same: every resample does, and its interval of no width would call it certain."""
+    weights = draw_images(20, 200, 0).T.astype(float)
+    for images, has in ((3, False), (7, False), (8, True)):
+        image = np.arange(images)
+        found = _change((np.ones(images), image, np.ones(images)), (np.zeros(images), image, np.ones(images)), weights)
+        assert found.difference == -1.0
+        assert (found.low is not None) == has
 
 
 def test_a_model_without_units_has_no_change():
