@@ -141,6 +141,17 @@ def test_numbers_in_results_lists_find_files_with_leading_noughts(yolo):
     assert made.images[made.predictions.image[0]].id == "000000000139"
 
 
+def test_a_folder_that_ultralytics_puts_around_its_files_changes_no_image(yolo):
+    picture(yolo / "images" / "night" / "a.jpg", (50, 40))
+    written(yolo / "said" / "labels" / "a.txt", "0 0.5 0.5 0.1 0.2 0.9\n")
+    written(yolo / "said" / "labels" / "night" / "a.txt", "0 0.5 0.5 0.1 0.2 0.8\n")
+    written(yolo / "said" / "other" / "a.txt", "0 0.5 0.5 0.1 0.2 0.7\n")
+    made = read(yolo)
+    found = {made.images[i].id: s for i, s in zip(made.predictions.image, made.predictions.score.tolist(), strict=True)}
+    assert found == {"a": 0.9, "night/a": 0.8}
+    assert "a.txt: several images have that name; its 1 lines are left out." in made.report.problems
+
+
 def test_polygons_become_boxes_and_where_the_predictions_have_them_masks(yolo):
     ring = "0.1 0.1 0.3 0.1 0.3 0.5 0.1 0.5"
     written(yolo / "labels" / "b.txt", f"1 {ring}")

@@ -103,7 +103,7 @@ def _rows(folder: Path, parsed: Parsed, places: Places, what: str) -> list[tuple
         if image is None:
             remarks.tell(
                 f"files of {what} for unknown images",
-                f"{path.name}: there is no image of that name; its {len(found):,} objects are left out.",
+                f"{path.name}: {places.why_not(key)}; its {len(found):,} objects are left out.",
             )
             remarks.count(f"{what} left out: unknown image", len(found))
             continue

@@ -20,6 +20,8 @@ YOLO_PREDICTIONS = "class cx cy w h score"
 CORNERS = (("cx", "cy", "w", "h"), ("x", "y", "w", "h"), ("x1", "y1", "x2", "y2"))
 FAR = (-0.5, 1.5)
 """Shares of an image beyond which a coordinate is no share of it."""
+WRAPPERS = {"labels", "data"}
+"""Folders that ultralytics and KITTI's tools put between a folder of predictions and its files."""
 MOST_TEXT = 64 * 2**20
 
 
@@ -171,10 +173,17 @@ class Places:
 
     def find(self, key: str) -> int | None:
         """Index of the image of a path without suffix: at the same place, else the only one of that name."""
-        if key in self._exact:
-            return self._exact[key]
+        top, _, rest = key.partition("/")
+        for place in (key, rest if top in WRAPPERS else key):
+            if place in self._exact:
+                return self._exact[place]
         same = self._names.get(key.rsplit("/", 1)[-1], [])
         return same[0] if len(same) == 1 else None
+
+    def why_not(self, key: str) -> str:
+        """Why `find` has found none."""
+        several = len(self._names.get(key.rsplit("/", 1)[-1], [])) > 1
+        return "several images have that name" if several else "there is no image of that name"
 
 
 def fill_sizes(images: Sequence[ParsedImage], folder: ImageFolder | None) -> None:
@@ -256,7 +265,8 @@ def read_side(side: SideFiles, boxes: ParsedBoxes, classes: Classes, parsed: Par
         if image is None:
             n = sum(1 for _ in lines_of(path, remarks, side.what))
             remarks.tell(
-                f"files of {side.what} for unknown images", f"{path.name}: there is no image of that name; its {n:,} lines are left out."
+                f"files of {side.what} for unknown images",
+                f"{path.name}: {places.why_not(key)}; its {n:,} lines are left out.",
             )
             remarks.count(f"{'predictions' if side.predicted else 'boxes'} left out: unknown image", n)
             continue
