@@ -39,6 +39,7 @@ class StoredScores:
         logit: Shape (m,).
         flags: Shape (m,).
         weight: Shape (m,).
+        not_reached: Units that were chosen for this sample and that the run ended before; then rates rest on the units that came first.
     """
 
     source: ScoreSource
@@ -49,9 +50,10 @@ class StoredScores:
     logit: FloatArray
     flags: np.ndarray
     weight: FloatArray
+    not_reached: int = 0
 
 
-def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Units) -> Path:
+def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Units, *, not_reached: int = 0) -> Path:
     """Keep the scores of a model, with those that it gave earlier; where units were sampled, the sample with more of the present units.
 
     Args:
@@ -59,6 +61,7 @@ def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Un
         hypothesis: What was asked.
         scores: What came of it.
         units: Those that the scores are about.
+        not_reached: Units that were chosen and that the run ended before.
 
     Returns:
         The file.
@@ -92,7 +95,12 @@ def write_scores(folder: Path, hypothesis: Hypothesis, scores: Scores, units: Un
             "flag": pa.array(columns[2], pa.string()),
             "weight": pa.array(columns[3], pa.float64()),
         },
-        metadata={"source": scores.source, "matcher": scores.matcher, "hypothesis": hypothesis.text},
+        metadata={
+            "source": scores.source,
+            "matcher": scores.matcher,
+            "hypothesis": hypothesis.text,
+            "not_reached": str(not_reached),
+        },
     )
     part = path.with_name(f".{uuid4().hex}.part")
     pq.write_table(table, part, compression="zstd")
@@ -119,6 +127,7 @@ def scores_for(stored: StoredScores, hypothesis: Hypothesis, population: Populat
 
     flags = column(stored.flags, "")
     counts = {"units that the model was not asked about": int((~known).sum())}
+    counts |= {"units that were chosen and that the run did not reach": stored.not_reached}
     counts |= {f"answers: {name}": n for name in ("censored", "low_mass", "no_yes_no_token", "failed") if (n := int((flags == name).sum()))}
     return Scores(
         hypothesis_id=hypothesis.id,
@@ -161,4 +170,5 @@ def _read(path: Path) -> StoredScores:
         logit=t["logit"].to_numpy().astype(np.float64),
         flags=np.array(t["flag"].to_pylist(), dtype=object).astype(str) if len(t) else np.empty(0, "U1"),
         weight=t["weight"].to_numpy().astype(np.float64),
+        not_reached=int(told.get(b"not_reached", b"0")),
     )

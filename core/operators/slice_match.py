@@ -88,9 +88,10 @@ def match_vision(
         store, vision_endpoint(store), units, hypotheses, populations, options=options, agreed=agreed, progress=progress, cancel=cancel
     )
     folder = store.detections.get(set_id).folder
+    left = {m.hypothesis_id: m.not_reached for m in outcome.hypotheses}
     for h in hypotheses:
         if (scores := outcome.scores.get(h.id)) is not None and len(scores.units):
-            write_scores(folder, h, scores, units)
+            write_scores(folder, h, scores, units, not_reached=left.get(h.id, 0))
     return outcome
 
 

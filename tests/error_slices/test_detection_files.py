@@ -200,6 +200,17 @@ def test_a_sample_under_other_settings_gives_way_to_one_that_knows_more_of_the_p
     assert stored is not None and dict(zip(stored.ids, stored.weight, strict=True)) == {"c": 3, "d": 3}
 
 
+def test_a_run_that_ended_early_says_so_until_one_reaches_the_end(tmp_path: Path) -> None:
+    write_scores(tmp_path, NIGHT, scored(0.2, weight=5.0), units_of("a"), not_reached=3)
+    stored = stored_scores(tmp_path, NIGHT)
+    assert stored is not None
+    said = scores_for(stored, NIGHT, population_of(0, 1), units_of("a", "b")).counts
+    assert said == {"units that the model was not asked about": 1, "units that were chosen and that the run did not reach": 3}
+    write_scores(tmp_path, NIGHT, scored(0.2, 0.3, 0.4, 0.5, weight=5.0), units_of("a", "b", "c", "d"))
+    again = stored_scores(tmp_path, NIGHT)
+    assert again is not None and again.not_reached == 0
+
+
 def test_sources_are_never_mixed_and_probabilities_go_first(tmp_path: Path) -> None:
     write_scores(tmp_path, NIGHT, scored(0.9, source="logprob"), units_of("a"))
     write_scores(tmp_path, NIGHT, scored(0.5, 0.5, source="verbalised"), units_of("a", "b"))
