@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from dataclasses import replace
 
@@ -116,6 +115,48 @@ def test_log_probabilities_that_the_first_answer_lacks_are_asked_for_once_more(s
         return text("Yes") if request.number == 0 else ABLE["logprob"](request)
 
     assert match(store, stub_llm, units, DARK, script=shy).source == "logprob"
+
+
+def test_a_server_that_refuses_answers_of_one_token_is_asked_for_longer_ones(store, stub_llm, units):
+    def strict(request):
+        if request.body.get("max_tokens", request.body.get("max_completion_tokens")) < 16:
+            return error(400, "Invalid 'max_tokens': integer below minimum value. Expected >= 16, got 1.", param="max_tokens")
+        return ABLE["logprob"](request)
+
+    out = match(store, stub_llm, units, DARK, script=strict)
+    assert (out.source, out.ability.tokens, out.hypotheses[0].scored) == ("logprob", 16, 12)
+    assert all("max_completion_tokens" not in r.body for r in stub_llm.asked[-12:])
+
+
+@pytest.mark.parametrize("status", [400, 500, 501])
+def test_a_server_that_breaks_when_it_is_asked_for_log_probabilities_is_asked_without(store, stub_llm, units, status):
+    def breaking(request):
+        if request.body.get("logprobs"):
+            return error(status, "tensor out of range")
+        return ABLE["words"](request)
+
+    out = match(store, stub_llm, units, DARK, script=breaking)
+    assert (out.source, out.hypotheses[0].scored) == ("sampled", 12)
+    assert any("tensor out of range" in f for f in out.ability.findings)
+    with pytest.raises(InputError, match="this way"):
+        match(store, stub_llm, units, DARK, script=breaking, options=replace(FAST, kind="logprob"))
+
+
+def test_log_probabilities_that_are_refused_in_the_middle_of_a_run_end_it_and_are_never_taken_for_answers(store, stub_llm, tmp_path):
+    units = scene(tmp_path / "many", 10)
+
+    def turning(request):
+        if request.number > 12 and request.body.get("logprobs"):
+            return error(400, "logprobs are not supported with this model", param="logprobs")
+        return ABLE["logprob"](request)
+
+    out = match(store, stub_llm, units, DARK, script=turning)
+    assert "without the log-probabilities" in out.stopped
+    s = out.scores["dark"]
+    assert np.isfinite(s.c).sum() <= 11
+    assert {f for f, c in zip(s.flags, s.c, strict=True) if np.isnan(c)} == {"failed"}
+    again = match(store, stub_llm, units, DARK)
+    assert (again.source, again.hypotheses[0].scored) == ("logprob", 30)
 
 
 # Models that reason, servers that drop.
@@ -276,53 +317,6 @@ def test_names_and_statements_cannot_leave_their_quotes(units):
     said = ask_of(question, spec, ["data:,"], "yes_no", 0).messages[-1]["content"][-1]["text"]
     assert said.count("\n") == 2 and said.count('"') == 4
     assert "{class_name} {0}" in said
-
-
-# Pictures at their worst.
-
-
-@pytest.mark.parametrize("box", [(10, 50, 90, 50), (50, 10, 50, 90), (50, 50, 50, 50), (0, 99, 160, 100), (159, 0, 160, 100)])
-def test_boxes_without_an_area_and_slivers_give_crops_that_models_take(tmp_path, box):
-    path = tmp_path / "a.png"
-    Pillow.new("RGB", (160, 100), (9, 90, 9)).save(path)
-    image = Image("a", "a.png", 160, 100, path)
-    made = unit_pictures(load_picture(image), image, box)
-    for data in (made.frame, made.crop):
-        (tmp_path / "out.jpg").write_bytes(data)
-        with Pillow.open(tmp_path / "out.jpg") as shown:
-            assert min(shown.size) >= 28 and max(shown.size) <= 5 * min(shown.size)
-
-
-def test_tiny_pictures_are_enlarged(tmp_path):
-    path = tmp_path / "a.png"
-    Pillow.new("RGB", (16, 12)).save(path)
-    image = Image("a", "a.png", 16, 12, path)
-    (tmp_path / "out.jpg").write_bytes(unit_pictures(load_picture(image), image, None).frame)
-    with Pillow.open(tmp_path / "out.jpg") as shown:
-        assert shown.size == (224, 168)
-
-
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP"])
-@pytest.mark.filterwarnings("ignore")
-def test_broken_files_of_every_format_are_named_and_never_end_a_run(tmp_path, kind):
-    rng = random.Random(kind)
-    path = tmp_path / f"a.{kind.lower()}"
-    Pillow.effect_noise((60, 40), 60).convert("RGB").save(path, kind)
-    whole = path.read_bytes()
-    read = Counter()
-    for _ in range(150):
-        data = bytearray(whole[: rng.choice([len(whole), rng.randrange(len(whole))])])
-        for _ in range(rng.randrange(1, 12)):
-            if data:
-                data[rng.randrange(min(len(data), rng.choice([40, 10_000])))] = rng.randrange(256)
-        path.write_bytes(bytes(data))
-        try:
-            load_picture(Image("a", path.name, 60, 40, path))
-            read["read"] += 1
-        except InputError as e:
-            assert path.name in str(e)
-            read["refused"] += 1
-    assert read["refused"]
 
 
 # Many questions.

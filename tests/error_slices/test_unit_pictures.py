@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -136,3 +138,47 @@ def test_missing_and_broken_files_are_named(tmp_path):
 def test_rounding_holds_the_box():
     assert rounded((1.2, 1.9, 3.1, 4.0)) == (1, 1, 4, 4)
     assert rounded((-0.5, 1.0004, 3.0, 4.0)) == (-1, 1, 3, 4)
+
+
+@pytest.mark.parametrize("box", [(10, 50, 90, 50), (50, 10, 50, 90), (50, 50, 50, 50), (0, 99, 160, 100), (159, 0, 160, 100)])
+def test_boxes_without_an_area_and_slivers_give_crops_that_models_take(tmp_path, box):
+    path = tmp_path / "a.png"
+    Pillow.new("RGB", (160, 100), (9, 90, 9)).save(path)
+    image = Image("a", "a.png", 160, 100, path)
+    made = unit_pictures(load_picture(image), image, box)
+    for data in (made.frame, made.crop):
+        (tmp_path / "out.jpg").write_bytes(data)
+        with Pillow.open(tmp_path / "out.jpg") as shown:
+            assert min(shown.size) >= 28 and max(shown.size) <= 5 * min(shown.size)
+
+
+def test_tiny_pictures_are_enlarged(tmp_path):
+    path = tmp_path / "a.png"
+    Pillow.new("RGB", (16, 12)).save(path)
+    image = Image("a", "a.png", 16, 12, path)
+    (tmp_path / "out.jpg").write_bytes(unit_pictures(load_picture(image), image, None).frame)
+    with Pillow.open(tmp_path / "out.jpg") as shown:
+        assert shown.size == (224, 168)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP"])
+@pytest.mark.filterwarnings("ignore")
+def test_broken_files_of_every_format_are_named_and_never_end_a_run(tmp_path, kind):
+    rng = random.Random(kind)
+    path = tmp_path / f"a.{kind.lower()}"
+    Pillow.effect_noise((60, 40), 60).convert("RGB").save(path, kind)
+    whole = path.read_bytes()
+    read = Counter()
+    for _ in range(150):
+        data = bytearray(whole[: rng.choice([len(whole), rng.randrange(len(whole))])])
+        for _ in range(rng.randrange(1, 12)):
+            if data:
+                data[rng.randrange(min(len(data), rng.choice([40, 10_000])))] = rng.randrange(256)
+        path.write_bytes(bytes(data))
+        try:
+            load_picture(Image("a", path.name, 60, 40, path))
+            read["read"] += 1
+        except InputError as e:
+            assert path.name in str(e)
+            read["refused"] += 1
+    assert read["refused"]

@@ -15,14 +15,17 @@ from core.error_slices.vision.crops import CropSettings, UnitPictures
 from core.error_slices.vision.prompts import slice_texts
 from core.error_slices.vision.yes_no import NOTHING, YesNo, of_tokens, of_words, word_said
 from core.errors import InputError
-from core.llm import Ask, Client, Endpoint, Profile, Reply, Retry, with_retries
+from core.llm import Ask, Client, Endpoint, ModelError, Profile, Reply, Retry, with_retries
 from core.llm.connections import Workspace, learn
+from core.llm.messages import Failure
 from core.llm.probe import WARM_UP
 
 LONG = 1_024
 """Limit of an answer of a model that reasons first."""
 SHORT = 16
 JSON = 64
+_BY_IT: tuple[Failure, ...] = ("bad_request", "server", "unreadable")
+"""Failures that asking for log-probabilities may bring about."""
 _TRY = Retry(attempts=3, base=0.5, longest=20.0)
 
 
@@ -88,11 +91,17 @@ def probe_ability(endpoint: Endpoint, kind: ScoreSource | None = None) -> tuple[
 
 def _find(ask: _Seen, client: Client, findings: list[str], kind: ScoreSource | None) -> Ability | None:
     top = 0 if kind in ("sampled", "verbalised") else TOP
-    first = ask(True, max_tokens=LONG, top=top)
-    if top and client.profile.logprobs and not first.tokens:
-        first = ask(True, max_tokens=LONG, top=top)  # some servers leave them out once in a while
+    try:
+        first = ask(True, max_tokens=LONG, top=top)
+        if top and client.profile.logprobs and not first.tokens:
+            first = ask(True, max_tokens=LONG, top=top)  # some servers leave them out once in a while
+    except ModelError as e:
+        if not top or e.kind not in _BY_IT:
+            raise
+        first, top = ask(True, max_tokens=LONG), 0
+        findings.append(f"Asked for log-probabilities it failed, without them it answered. {e}")
     reasons = bool(first.reasoning)
-    if kind in (None, "logprob") and (found := _logprob(ask, first, reasons, findings)):
+    if top and (found := _logprob(ask, first, reasons, findings)):
         return found
     if kind in (None, "sampled") and (found := _sampled(ask, client, first, reasons, findings)):
         return found
@@ -109,7 +118,12 @@ def _logprob(ask: _Seen, first: Reply, reasons: bool, findings: list[str]) -> Ab
     tokens = LONG
     for limit in (1, SHORT) if not reasons else (LONG,):
         tokens = limit
-        second = ask(False, max_tokens=limit, top=TOP)
+        try:
+            second = ask(False, max_tokens=limit, top=TOP)
+        except ModelError as e:
+            if limit > 1 or e.kind != "bad_request":
+                raise
+            continue  # some servers refuse answers that short
         if not _flaw_of(second):
             break
     else:
