@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from core.settings import Settings
 from core.storage import SavedTable, Store, open_store
 from pages.shared import ask_runs
 from pages.shared.ask_starters import FIRST
-from tests.apptest import html, open_page, text
+from tests.apptest import html, open_page, text, until
 from tests.stub_llm import StubServer
 from tests.stub_llm import text as said
 
@@ -57,14 +56,14 @@ def opened(app: AppTest) -> str:
 
 def settle(app: AppTest, store: Store) -> AppTest:
     """Draw the page anew until its run is over."""
-    end = time.monotonic() + 120  # the first question with unknown words loads the text encoder
-    while time.monotonic() < end:
+
+    def over() -> bool:
         live = ask_runs.live(store.runs.get(opened(app)))
         app.run()
-        if not live.busy:
-            return app
-        time.sleep(0.1)
-    raise AssertionError("The run did not end.")
+        return not live.busy
+
+    until(over)
+    return app
 
 
 def ask(app: AppTest, query: str, store: Store) -> AppTest:
@@ -280,8 +279,7 @@ def test_an_evaluation_can_be_paused_and_goes_on_without_asking_twice(store, tab
     total = newest(store).steps[-1].rows
     assert total > 5
     press(app, f"Evaluate {total} samples")
-    while not store.results.stamp(newest(store).id):
-        time.sleep(0.05)
+    until(lambda: bool(store.results.stamp(newest(store).id)))
     app.run()
     press(app, "Pause")
     settle(app, store)
@@ -318,10 +316,7 @@ def test_a_changed_plan_runs_as_a_run_of_its_own(store, table, vlm):
     form.checkbox(key=f"plan-{first.id}-3").uncheck()
     form.run()
     press(form, "Run this plan")
-    for _ in range(100):
-        if not ask_runs.live(store.runs.list()[0]).busy:
-            break
-        time.sleep(0.1)
+    until(lambda: not ask_runs.live(store.runs.list()[0]).busy)
     second = newest(store)
     assert second.id != first.id
     assert [s.op for s in second.steps] == ["in_odd", "acquire"]

@@ -13,7 +13,7 @@ from PIL import Image as Picture
 from core.error_slices.detect import Detector
 from core.error_slices.detections import ClassName, Image
 from core.operators import detection_sources, slices
-from tests.apptest import open_page, text
+from tests.apptest import open_page, run_until, text
 from tests.detection_sets import classifier_set, detection_set, detections
 
 TRUTH = {
@@ -168,11 +168,7 @@ def test_a_detector_runs_on_the_images_of_a_set(store, source, detector):
     assert not app.exception
     assert "auto, perhaps car" in text(app)
     app.button(key="live_run").click().run()
-    for _ in range(20):
-        if "live_keep" in {b.key for b in app.button}:
-            break
-        app.run()
-    assert not app.exception
+    run_until(app, lambda: "live_keep" in {b.key for b in app.button})
     assert "predictions of classes left out" in text(app)
     app.button(key="live_keep").click().run()
     assert not app.exception

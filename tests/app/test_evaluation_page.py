@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from core.llm import Endpoint
 from core.settings import Settings
 from core.storage import SavedTable, Store, open_store
 from pages.shared import ask_runs, eval_start, eval_text
-from tests.apptest import html, open_page, text
+from tests.apptest import html, open_page, text, until
 from tests.stub_llm import StubServer, error, png
 from tests.stub_llm import text as said
 
@@ -286,10 +285,7 @@ def test_a_plan_put_together_by_hand_runs_like_a_question(store, table):
     app.number_input(key="start_top").set_value(20).run()
     press(app, "Start")
     run = store.runs.list()[0]
-    for _ in range(100):
-        if not ask_runs.live(store.runs.get(run.id)).busy:
-            break
-        time.sleep(0.1)
+    until(lambda: not ask_runs.live(store.runs.get(run.id)).busy)
     run = store.runs.get(run.id)
     assert run.query == eval_start.sentence(20, 1, True)
     assert [s["op"] for s in run.state["steps"]] == ["in_odd", "acquire", "evaluate"]

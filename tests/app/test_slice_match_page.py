@@ -6,7 +6,7 @@ import pytest
 
 from core.operators import slices
 from core.operators.slice_report import SliceSettings
-from tests.apptest import open_page, text
+from tests.apptest import open_page, run_until, text
 from tests.error_slices.vision_scene import ABLE, scene
 
 CHILD = "iv_unusual_vehicle"
@@ -55,11 +55,7 @@ def test_the_cost_is_told_before_anything_is_sent(saved, model):
 def test_a_run_makes_its_hypotheses_testable(store, saved, model):
     app = planned(saved)
     app.button(key="match_start").click().run()
-    for _ in range(60):
-        if "1 of 1 hypothesis scored" in text(app):
-            break
-        app.run()
-    assert not app.exception
+    run_until(app, lambda: "1 of 1 hypothesis scored" in text(app))
     assert "1 of 1 hypothesis scored, 0 partly; 18 calls sent, 0 known." in text(app)
     row = slices.slice_report(store, saved.id, SliceSettings()).row(CHILD)
     assert row is not None and row.scores is not None and row.scores.source == "logprob"
@@ -74,9 +70,5 @@ def test_a_server_that_fails_is_told_and_nothing_is_lost(saved, model):
     model.script = lambda request: error(401, "no such key")
     app = planned(saved)
     app.button(key="match_start").click().run()
-    for _ in range(60):
-        if "no such key" in text(app):
-            break
-        app.run()
-    assert not app.exception
+    run_until(app, lambda: "no such key" in text(app))
     assert "What was answered before is kept." in text(app)
