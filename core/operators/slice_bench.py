@@ -11,6 +11,7 @@ from core.error_slices.population import visible
 from core.operators.slice_offline import features_of
 from core.operators.slices import open_detections
 from core.storage import Store
+from core.trajectories.report import several
 
 
 def bench_slices(
@@ -41,10 +42,10 @@ def bench_slices(
 def bench_table(report: PlantedReport) -> list[str]:
     """The bench as lines of text."""
     s = report.settings
-    made = f"{s.planted} of {len(report.rules)} rules planted in each of {s.repeats} runs"
+    made = f"{min(s.planted, len(report.rules))} of {len(report.rules)} rules planted in each of {several(s.repeats, 'run', 'runs')}"
+    boxes = f"{report.units:,} boxes in {several(report.images, 'image', 'images')}"
     out = [
-        f"{report.units:,} boxes in {report.images:,} images, {report.hypotheses} hypotheses, {made}; error rate {s.inside:g} inside, "
-        f"{s.base:g} outside. The errors are made up.",
+        f"{boxes}, {report.hypotheses} hypotheses, {made}; error rate {s.inside:g} inside, {s.base:g} outside. The errors are made up.",
         f"{'':50} slices   P@{s.k}  P@{s.k} of first {s.cap}  pure  precision  recall     F1",
     ]
     for r in report.rows:

@@ -24,6 +24,7 @@ from core.seed_table import SeedTable
 from core.settings import Settings
 from core.storage import Store
 from core.trajectories.case_set import open_case_set
+from core.trajectories.report import several
 
 ROAD_USERS = "road_users_present"
 """Dimension of conditions of single objects, where the ODD has it."""
@@ -33,6 +34,8 @@ _PASSED_OVER = set(
 )
 _LONGEST = 4
 """Words in the name of a proposed value."""
+_MOST = 60
+"""Characters in the name of a value."""
 
 
 @dataclass(frozen=True)
@@ -166,12 +169,8 @@ def refuse(row: SliceRow) -> None:
     Raises:
         InputError: A person rejected it, or it does not hold up and nobody accepted it.
     """
-    said = None if row.judgement is None else row.judgement.verdict
-    verdict = "not tested" if row.tested is None else row.tested.verdict
-    if said == "reject":
-        raise InputError(f'A person rejected the slice "{row.hypothesis.id}", so nothing follows from it.')
-    if said != "accept" and verdict not in ("verified", "elevated"):
-        raise InputError(f'The slice "{row.hypothesis.id}" is {verdict}, and nobody accepted it; accept it first if you are sure.')
+    if row.why_not:
+        raise InputError(f'Nothing follows from the slice "{row.hypothesis.id}": {row.why_not}. Accept it first if you are sure.')
 
 
 def provenance(report: SliceReport, row: SliceRow) -> str:
@@ -181,8 +180,9 @@ def provenance(report: SliceReport, row: SliceRow) -> str:
     if t is None or t.inside.value is None or t.outside.value is None:
         return f"{head}: accepted by a person."
     q = " and ".join(f"q {name} {v:.3g}" for name, v in (("trend", t.q_trend), ("lift", t.q_lift)) if v is not None)
+    images = several(t.inside.images, "image", "images")
     return (
-        f"{head}: {t.verdict}{', ' + q if q else ''}. Error {t.inside.value:.3f} inside (n = {t.inside.n:,}, {t.inside.images:,} images) "
+        f"{head}: {t.verdict}{', ' + q if q else ''}. Error {t.inside.value:.3f} inside (n = {t.inside.n:,}, {images}) "
         f"against {t.outside.value:.3f} outside (n = {t.outside.n:,})."
     )
 
@@ -322,12 +322,12 @@ def _named(odd: Odd, text: str, dimension: str) -> tuple[Dimension, Value, str] 
 
 
 def _short(text: str) -> str:
-    words = [w for w in re.findall(r"[a-z]{2,}", text.casefold()) if w not in _PASSED_OVER]
-    return "_".join(words[:_LONGEST]) or "error_slice"
+    words = [w for w in re.findall(r"[^\W\d_]{2,}", text.casefold()) if w not in _PASSED_OVER]
+    return "_".join(words[:_LONGEST])[:_MOST].rstrip("_") or "error_slice"
 
 
 def _clean(name: str) -> str:
     out = "_".join(re.findall(r"[^\W_]+", name.casefold()))
-    if not out or len(out) > 60:
-        raise InputError(f'"{name[:80]}" cannot be the name of a value; take letters, digits and "_", 60 at most.')
+    if not out or len(out) > _MOST:
+        raise InputError(f'"{name[:80]}" cannot be the name of a value; take letters, digits and "_", {_MOST} at most.')
     return out

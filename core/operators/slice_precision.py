@@ -28,7 +28,6 @@ from core.error_slices.verification.verdicts import verify
 from core.errors import InputError
 from core.operators.slice_report import SliceReport, SliceRow
 from core.operators.slices import DEMO, DEMO_SETS
-from core.storage import Judgement
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ def slice_precision(report: SliceReport, known: KnownSlices, *, k: int = 10, cap
     errors[error_units(report.units)] = True
     scored = [r for r in report.rows if r.scores is not None]
     ranking = {r.hypothesis.id: _errors_of(r, report, errors) for r in scored}
-    accepted = {r.hypothesis.id: ranking[r.hypothesis.id] for r in scored if _accepted(r)}
+    accepted = {r.hypothesis.id: ranking[r.hypothesis.id] for r in scored if not r.why_not}
     truth = {name: units for name, units in known.units.items() if units}
     rules: tuple[Rule, ...] = ("equation", "release")
     found = {rule: precision_at_k(truth, accepted, k, rule=rule) for rule in rules}
@@ -184,14 +183,6 @@ def slice_precision(report: SliceReport, known: KnownSlices, *, k: int = 10, cap
         relevance=_relevance(known, truth, accepted),
         grounded=tuple(_grounded(report, truth[name], name, row, errors, k) for name, row in best.items()),
     )
-
-
-def _accepted(row: SliceRow) -> bool:
-    """Whether a slice stands: a person's word wins over the tests."""
-    said: Judgement | None = row.judgement
-    if said is not None and said.verdict in ("accept", "reject"):
-        return said.verdict == "accept"
-    return row.tested is not None and row.tested.verdict in ("verified", "elevated")
 
 
 def _errors_of(row: SliceRow, report: SliceReport, errors: np.ndarray) -> list[int]:

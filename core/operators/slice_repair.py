@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from core.error_slices.detections import Image, IntArray
 from core.error_slices.matching import make_units
-from core.error_slices.repair.content import RepairInput, RepairSlice, key_of
+from core.error_slices.repair.content import RepairInput, RepairSlice
 from core.error_slices.repair.export import Exported, Pictures, Progress
 from core.error_slices.repair.export import export_repair as write_repair
+from core.error_slices.repair.seen import same_pictures
 from core.error_slices.units import Units
 from core.errors import InputError
 from core.operators.slice_files import settings_object
@@ -56,9 +58,8 @@ def export_repair(
     rows = _chosen(report, hypothesis_ids)
     target = store.detections.get(target_id or set_id)
     units = report.units if target.id == set_id else make_units(open_detections(store, target.id), settings.units)
-    seen = _tested_images(report, rows)
-    free = [target.id != set_id or (x.half == "discovery" and key_of(x) not in seen) for x in units.detections.images]
-    images = np.flatnonzero(free)
+    seen = _verified_on(report, rows)
+    images = np.arange(len(units.detections.images)) if target.id != set_id else _left_over(report, seen)
     content = RepairInput(
         name=f"Repair of {target.name}",
         units=units,
@@ -86,19 +87,27 @@ def _chosen(report: SliceReport, ids: Sequence[str]) -> list[SliceRow]:
     if ids and len(scored) < len(rows):
         without = "; ".join(f"{r.hypothesis.id}: {r.untested}" for r in rows if r.scores is None)
         raise InputError(f"Slices without scores cannot be exported. {without}")
-    return scored if ids else [r for r in scored if _may(r)]
+    chosen = scored if ids else [r for r in scored if not r.why_not]
+    if not chosen:
+        n = len(report.tested)
+        raise InputError(f"Nothing was exported. Nobody accepted a slice, and none of the {n:,} that were tested holds up.")
+    return chosen
 
 
-def _may(row: SliceRow) -> bool:
-    said = None if row.judgement is None else row.judgement.verdict
-    return said == "accept" or (said != "reject" and row.tested is not None and row.tested.verdict in ("verified", "elevated"))
-
-
-def _tested_images(report: SliceReport, rows: Sequence[SliceRow]) -> frozenset[str]:
-    """Keys of the images that any of the slices was tested on."""
+def _verified_on(report: SliceReport, rows: Sequence[SliceRow]) -> tuple[Image, ...]:
+    """The images that verified any of the slices: those with a unit of one, and all others of the half that is kept for verifying."""
     images = report.units.detections.images
     at = {i for r in rows if r.tested is not None and r.population is not None for i in r.population.image.tolist()}
-    return frozenset(key_of(images[i]) for i in at)
+    return tuple(x for i, x in enumerate(images) if i in at or x.half == "verification")
+
+
+def _left_over(report: SliceReport, seen: Sequence[Image]) -> IntArray:
+    """The images of the set that no test has seen; none where the tests were on both halves."""
+    images = report.units.detections.images
+    discovery = [i for i, x in enumerate(images) if x.half == "discovery"]
+    used = same_pictures([images[i] for i in discovery], seen)
+    tested_on_both = any(x.half == "discovery" for x in seen)
+    return np.array([] if tested_on_both else np.delete(discovery, used), np.int64)
 
 
 def _slice(target: SavedDetections, units: Units, row: SliceRow, settings: SliceSettings, images: set[int]) -> RepairSlice:

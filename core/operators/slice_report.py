@@ -8,6 +8,7 @@ from typing import Literal
 
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.scores import Scores
+from core.error_slices.standing import why_not
 from core.error_slices.units import Population, Units, UnitSettings
 from core.error_slices.verification.settings import Tested, TestSettings
 from core.storage.detections import SavedDetections
@@ -59,6 +60,11 @@ class SliceRow:
     group: str
     judgement: Judgement | None
     clicks: Mapping[str, int]
+
+    @property
+    def why_not(self) -> str:
+        """Why the slice does not stand, so that nothing follows from it; "" where it does."""
+        return why_not(self.tested, None if self.judgement is None else self.judgement.verdict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,15 +14,14 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
+from core.digest import sha256_bytes
 from core.error_slices.detections import Boxes, Classified, ClassName, DetectionSet, Image, Rle
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.matching import make_units
 from core.error_slices.population import population
-from core.error_slices.repair.coco import numbers_of
-from core.error_slices.repair.content import RepairInput, RepairSlice, check, image_table, key_of
-from core.error_slices.repair.export import FORMATS, export_repair
+from core.error_slices.repair.content import RepairInput, RepairSlice, check, image_table
+from core.error_slices.repair.export import CHANGED, FORMATS, Pictures, export_repair
 from core.error_slices.repair.tables import dfr_lists, group_dro_csv, ladder_csvs, sample_weights_csv
-from core.error_slices.repair.yolo import picture_names
 from core.error_slices.sources import read_source
 from core.errors import InputError
 
@@ -38,7 +37,7 @@ def pictured(folder: Path, n: int = 6) -> DetectionSet:
         path = folder / f"source/p{i}.jpg"
         path.parent.mkdir(exist_ok=True)
         Picture.new("RGB", (100, 80), (40 * (i % 6), 90, 90)).save(path)
-        images.append(Image(str(i + 1), f"p{i}.jpg", 100, 80, path, "train", f"{2 * i + 1:064x}"))
+        images.append(Image(str(i + 1), f"p{i}.jpg", 100, 80, path, "train", sha256_bytes(path.read_bytes())))
     large, small = [10.0, 10, 60, 60], [70.0, 50, 78, 58]
     truth = Boxes.of(
         np.repeat(np.arange(n), 3),
@@ -66,7 +65,7 @@ def slice_of(units: Any, hypothesis: Hypothesis, c: Any = None, **more: Any) -> 
 @pytest.fixture
 def content(tmp_path: Path) -> RepairInput:
     units = make_units(pictured(tmp_path))
-    return RepairInput("toy", units, np.arange(6), (slice_of(units, SMALL),), frozenset({"somebody else's"}))
+    return RepairInput("toy", units, np.arange(6), (slice_of(units, SMALL),), (Image("x", "somebody else's.jpg", 1, 1, sha256="0" * 64),))
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -114,7 +113,7 @@ def test_groups_are_disjoint_and_small_ones_join_the_rest(content: RepairInput) 
 
 
 def test_images_that_verified_the_slices_are_refused(content: RepairInput, tmp_path: Path) -> None:
-    seen = frozenset(key_of(content.detections.images[i]) for i in (1, 4))
+    seen = tuple(content.detections.images[i] for i in (1, 4))
     with pytest.raises(InputError, match=r"2 of 6 images were used to verify the slices, such as p1\.jpg"):
         export_repair(replace(content, tested_images=seen), tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -130,8 +129,11 @@ def test_slices_that_do_not_hold_up_are_refused_unless_a_person_accepts(content:
         check(replace(content, slices=(replace(s, judgement=None),)))
     with pytest.raises(InputError, match="a person rejected it"):
         check(replace(content, slices=(replace(s, judgement={**ACCEPT, "verdict": "reject"}),)))
+    unknown = np.full(12, np.nan)
     with pytest.raises(InputError, match='"small" has no score on the 6 images that would be exported: a model has to be asked'):
-        check(replace(content, slices=(replace(s, c=np.full(12, np.nan)),)))
+        check(replace(content, slices=(replace(s, c=unknown, source="logprob"),)))
+    with pytest.raises(InputError, match="its matcher measures what they do not tell"):
+        check(replace(content, slices=(replace(s, c=unknown),)))
     none = replace(s, units=s.units[:0], c=s.c[:0], logit=s.logit[:0], loss=s.loss[:0])
     with pytest.raises(InputError, match="they have no unit that it is about"):
         check(replace(content, slices=(none,)))
@@ -245,7 +247,7 @@ def test_pairs_of_masks_stand_as_their_annotations(tmp_path: Path) -> None:
     said = Boxes.of([0, 0], [0, 0], [[0, 5, 8, 15], [32, 5, 38, 15]], score=[0.9, 0.8], masks=(rle(0, 8), rle(32, 38)))
     units = make_units(DetectionSet("masks", "m", "segmentation", (ClassName("1", "car"),), images, truth, said))
     s = slice_of(units, replace(SMALL, error="SEG"), [0.7, 0.8, 0.9])
-    export_repair(RepairInput("masks", units, np.array([0]), (s,), frozenset()), tmp_path / "out")
+    export_repair(RepairInput("masks", units, np.array([0]), (s,), ()), tmp_path / "out")
     document = json.loads((tmp_path / "out/coco/annotations.json").read_text())
     assert [(a["id"], a["slice_score"]) for a in document["annotations"]] == [(31, 0.7), (32, 0.8)]
     assert document["annotations"][0]["segmentation"]["size"] == [20, 40]
@@ -263,7 +265,7 @@ def test_a_classifier_gets_balanced_lists_and_groups_by_class_and_place(tmp_path
     d = DetectionSet("birds", "m", "classification", (ClassName("0", "land"), ClassName("1", "water")), images, none, none, said)
     units = make_units(d)
     s = slice_of(units, replace(SMALL, error="IMAGE"), np.where(np.arange(n) < 20, 0.9 - np.arange(n) / 100, 0.1))
-    content = RepairInput("birds", units, np.arange(n), (s,), frozenset())
+    content = RepairInput("birds", units, np.arange(n), (s,), ())
     done = export_repair(content, tmp_path / "out")
     meta = rows((tmp_path / "out/groupdro/metadata.csv").read_text())
     groups = [2 * int(r["y"]) + int(r["place"]) for r in meta]
@@ -282,7 +284,7 @@ def test_a_classifier_gets_balanced_lists_and_groups_by_class_and_place(tmp_path
 def test_a_class_with_few_images_is_left_out_of_balanced_lists(content: RepairInput) -> None:
     files, notes = dfr_lists(content, image_table(content))
     assert (files["high.txt"], files["low.txt"]) == ("", "")
-    assert "1 classes have fewer than 5 images" in notes[1]
+    assert "1 class has fewer than 5 images" in notes[1]
 
 
 def test_missing_pictures_are_counted_and_the_rest_goes_on(content: RepairInput, tmp_path: Path) -> None:
@@ -292,6 +294,25 @@ def test_missing_pictures_are_counted_and_the_rest_goes_on(content: RepairInput,
     assert done.pictures == 5
     assert done.left_out["pictures that are not there"] == 1
     assert len((tmp_path / "out/train.txt").read_text().splitlines()) == 6
+
+
+@pytest.mark.parametrize("how", ["copy", "link"])
+def test_a_picture_that_was_changed_since_it_was_read_is_not_exported(content: RepairInput, tmp_path: Path, how: Pictures) -> None:
+    path = content.detections.images[2].path
+    assert path is not None
+    Picture.new("RGB", (100, 80), "white").save(path)  # it might be one that verified the slices
+    done = export_repair(content, tmp_path / "out", {"yolo"}, pictures=how)
+    assert (done.pictures, done.left_out) == (5, {"ignore regions, which label files have no line for": 6, CHANGED: 1})
+    assert not (tmp_path / "out/images/p2.jpg").exists()
+    assert done.notes[-1] == "1 of 6 pictures are not there or changed; put them into images/ under the names of the lists."
+
+
+def test_the_folder_that_one_stands_in_can_be_exported_to(content: RepairInput, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    export_repair(content, Path(), {"weights"})
+    assert (tmp_path / "here/sample_weights.csv").is_file()
+    assert not list(tmp_path.rglob(".*.part"))
 
 
 def test_pictures_may_be_linked_or_left_where_they_are(content: RepairInput, tmp_path: Path) -> None:
@@ -335,20 +356,20 @@ def test_what_json_cannot_say_becomes_null(content: RepairInput, tmp_path: Path)
     assert json.loads((tmp_path / "out/slice.json").read_text())["origin"] == {"p": None, "n": 3, "x": [0.5, None]}
 
 
-def test_picture_names_stay_below_their_folder_and_are_unique() -> None:
-    names = ["a/1.jpg", "b/1.jpg", "../../x.jpg", "/etc/y.png", "a\\2.jpg", "A/1.png", "images/3.jpg", "", "c?.jpg"]
-    got = picture_names([Image(str(i), n, 1, 1) for i, n in enumerate(names)])
-    assert got == [
-        *("a/1.jpg", "b/1.jpg", "image_000003.jpg", "image_000004.png", "a/2.jpg"),
-        *("image_000006.png", "image_000007.jpg", "image_000008.jpg", "image_000009.jpg"),
-    ]
+def test_an_annotation_of_the_number_0_is_found_by_pycocotools(content: RepairInput, tmp_path: Path) -> None:
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
 
-
-def test_ids_stay_numbers_where_all_of_them_are() -> None:
-    assert numbers_of(["3", "7"]) == ([3, 7], True)
-    assert numbers_of(["3", "x"]) == ([1, 2], False)
-    assert numbers_of(["3", "3"]) == ([1, 2], False)
-    assert numbers_of(["03", "4"]) == ([1, 2], False)
+    d = content.detections
+    truth = replace(d.truth, ids=tuple(map(str, range(len(d.truth)))), ignore=np.zeros(len(d.truth), bool))
+    units = make_units(replace(d, truth=truth))
+    export_repair(replace(content, units=units, slices=(slice_of(units, SMALL),)), tmp_path / "out", {"coco"}, pictures="none")
+    with contextlib.redirect_stdout(io.StringIO()):
+        gt = COCO(str(tmp_path / "out/coco/annotations.json"))
+        e = COCOeval(gt, gt.loadRes(str(tmp_path / "out/coco/predictions.json")), "bbox")
+        e.evaluate()
+    matched = [int((x["dtMatches"][0] > 0).sum()) for x in e.evalImgs[: len(d.images)] if x is not None]
+    assert matched == [1] * 6  # the large car of every picture, annotation 0 in the first one
 
 
 def test_every_format_says_what_it_is() -> None:

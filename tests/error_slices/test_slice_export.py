@@ -95,3 +95,62 @@ def test_a_slice_that_a_model_verified_is_scored_by_that_model_alone(store: Stor
     train = slices.keep_detections(store, part_of(slices.open_detections(store, demo.id), "discovery", "not asked"))
     with pytest.raises(InputError, match="a model has to be asked about them first"):
         slice_repair.export_repair(store, named.id, ["iv_dark"], tmp_path / "out", HALF, target_id=train.id)
+
+
+def without_bytes(content: DetectionSet, name: str) -> DetectionSet:
+    return replace(content, name=name, images=tuple(replace(i, path=None, sha256="") for i in content.images))
+
+
+def test_pictures_are_known_again_where_one_of_the_sets_was_read_without_them(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    content = slices.open_detections(store, demo.id)
+    blind = slices.keep_detections(store, without_bytes(content, "blind"))
+    with pytest.raises(InputError, match="203 of 364 images were used to verify the slices"):
+        slice_repair.export_repair(store, demo.id, ["iv_small"], tmp_path / "out", HALF, target_id=blind.id)
+    with pytest.raises(InputError, match="of 364 images were used to verify the slices"):
+        slice_repair.export_repair(store, blind.id, ["iv_small"], tmp_path / "out", HALF, target_id=demo.id)
+    train = replace(content, name="other folder", images=tuple(replace(i, file_name=f"train/{i.file_name}") for i in content.images))
+    kept = slices.keep_detections(store, without_bytes(train, "other folder"))
+    with pytest.raises(InputError, match="203 of 364 images were used"):  # "train/x.jpg" may well be "x.jpg"
+        slice_repair.export_repair(store, demo.id, ["iv_small"], tmp_path / "out", HALF, target_id=kept.id)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_image_without_a_unit_of_the_slice_still_belongs_to_the_half_that_verifies(
+    store: Store, demo: SavedDetections, tmp_path: Path
+) -> None:
+    content = slices.open_detections(store, demo.id)
+    half = {i for i, x in enumerate(content.images) if x.half == "verification"}
+    tested = {r.hypothesis.id: r.population for r in slices.slice_report(store, demo.id, HALF).tested}
+    row = next(i for i, p in tested.items() if p is not None and half - set(p.image.tolist()))
+    with pytest.raises(InputError, match=r"203 of 364"):
+        other = next(s for s in store.detections.list() if s.id != demo.id and s.truth_digest == demo.truth_digest)
+        slice_repair.export_repair(store, demo.id, [row], tmp_path / "out", HALF, target_id=other.id)
+
+
+def test_tests_on_both_halves_leave_nothing_to_export(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No image is left: the slices were verified on images of both halves"):
+        slice_repair.export_repair(store, demo.id, ["iv_small", "iv_dark"], tmp_path / "out", replace(HALF, halves="all"))
+
+
+def test_pictures_that_a_matcher_needs_are_named_where_they_are_missing(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    content = slices.open_detections(store, demo.id)
+    train = part_of(content, "discovery", "train without pictures")
+    blind = slices.keep_detections(store, without_bytes(train, "train without pictures"))
+    with pytest.raises(InputError, match=r'"iv_dark" has no score on the 161 images .* most likely since their pictures are not there'):
+        slice_repair.export_repair(store, demo.id, ["iv_dark"], tmp_path / "out", HALF, target_id=blind.id)
+
+
+def test_two_exports_are_equal_byte_for_byte(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        slice_repair.export_repair(store, demo.id, ["iv_dark", "iv_small"], tmp_path / name, HALF)
+    one, two = ({p.relative_to(tmp_path / n): p.read_bytes() for p in (tmp_path / n).rglob("*") if p.is_file()} for n in ("one", "two"))
+    assert one == two
+    assert len(one) > 2 * 161
+
+
+def test_where_nothing_holds_up_that_is_the_reason(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    content = slices.open_detections(store, demo.id)
+    perfect = replace(content.truth, score=np.ones(len(content.truth)), ignore=np.zeros(len(content.truth), bool))
+    saved = slices.keep_detections(store, replace(content, name="perfect", predictions=perfect))
+    with pytest.raises(InputError, match=r"Nobody accepted a slice, and none of the \d+ that were tested holds up"):
+        slice_repair.export_repair(store, saved.id, [], tmp_path / "out", HALF)

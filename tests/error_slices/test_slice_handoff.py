@@ -103,11 +103,11 @@ def test_an_odd_with_the_value_is_saved_with_where_it_comes_from(store: Store, r
 def test_nothing_follows_from_a_slice_that_does_not_hold_up_unless_a_person_accepts_it(store: Store, report: SliceReport) -> None:
     row = row_of(report, "iv_aspect")
     p = slice_handoff.propose_value(built_in(), row.hypothesis)
-    with pytest.raises(InputError, match='"iv_aspect" is rejected, and nobody accepted it'):
+    with pytest.raises(InputError, match='"iv_aspect": it is rejected, and nobody accepted it'):
         slice_handoff.add_value(store, built_in(), p, report, row)
     said = Judgement("u1234567", "iv_aspect", "", "accept", who="ana", at=datetime(2026, 1, 1, tzinfo=UTC))
     slice_handoff.add_value(store, built_in(), p, report, replace(row, judgement=said))
-    with pytest.raises(InputError, match="A person rejected"):
+    with pytest.raises(InputError, match="a person rejected it"):
         slice_handoff.refuse(replace(row_of(report, "iv_small"), judgement=replace(said, verdict="reject")))
 
 

@@ -13,16 +13,16 @@ from core.error_slices.repair.content import RepairInput, id_of, place_of
 NO_CLASS = "ignore regions of any class, which COCO has no category for"
 
 
-def numbers_of(ids: Sequence[str], start: int = 1) -> tuple[list[int], bool]:
-    """Whole numbers for ids: their own where all of them are different whole numbers, else running ones from `start`.
+def numbers_of(ids: Sequence[str], least: int = 0) -> tuple[list[int], bool]:
+    """Whole numbers for ids: their own where all of them are different whole numbers of at least `least`, else 1, 2 and so on.
 
     Returns:
         The numbers, and whether they are the ids' own.
     """
     own = [int(i) for i in ids if i.isascii() and i.isdecimal() and str(int(i)) == i]
-    if len(own) == len(ids) == len(set(own)):
+    if len(own) == len(ids) == len(set(own)) and min(own, default=least) >= least:
         return own, True
-    return list(range(start, start + len(ids))), False
+    return list(range(1, len(ids) + 1)), False
 
 
 def coco_files(content: RepairInput, names: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, int]]:
@@ -80,7 +80,7 @@ def _rows(
     slices: dict[int, dict[str, Any]],
     left_out: dict[str, int],
 ) -> list[dict[str, Any]]:
-    ids, own = numbers_of(boxes.ids)
+    ids, own = numbers_of(boxes.ids, 1)  # pycocotools takes a match with annotation 0 for no match
     out = []
     for r in np.flatnonzero(exported[boxes.image]).tolist():
         if boxes.cls[r] < 0:

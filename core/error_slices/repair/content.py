@@ -11,16 +11,18 @@ import numpy as np
 
 from core.error_slices.detections import DetectionSet, FloatArray, Image, IntArray
 from core.error_slices.hypotheses import Hypothesis
+from core.error_slices.repair.seen import same_pictures
 from core.error_slices.scores import ScoreSource
+from core.error_slices.standing import why_not
 from core.error_slices.units import Units
 from core.error_slices.verification.settings import Tested
 from core.errors import InputError
+from core.trajectories.report import several
 
 REST = "rest"
 """Group of the images of no slice."""
 LEAST_GROUP = 20
 """Images of a group below which its mean loss says little: it joins the rest (Sagawa et al. 2020 train on groups of 56 and more)."""
-HOLDS_UP = ("verified", "elevated")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +60,6 @@ class RepairSlice:
             return np.asarray(self.c > self.gamma)
 
     @property
-    def accepted(self) -> bool:
-        """Whether a person accepted it, or it held up and nobody rejected it."""
-        said = None if self.judgement is None else self.judgement.get("verdict")
-        return said == "accept" or (said != "reject" and self.tested is not None and self.tested.verdict in HOLDS_UP)
-
-    @property
     def best_first(self) -> IntArray:
         """Positions of the scored units, highest score first; ties in the order of the units."""
         scored = np.flatnonzero(~np.isnan(self.c))
@@ -79,7 +75,7 @@ class RepairInput:
         units: Evaluation units of the detections that are exported.
         images: Indices of the images that are exported.
         slices: Accepted slices, scored on those images; the first one of an image's equal scores names its group.
-        tested_images: Keys (`key_of`) of every image that any of the slices was tested on.
+        tested_images: Every image that a verification used; none of them, nor a copy of one, may be exported.
         origin: Where it comes from: names and digests of the sets, digest of the report, settings; anything that JSON can say.
         most_weight: Weight of an image with a matching score of 1 before weights are scaled to a mean of 1.
     """
@@ -88,7 +84,7 @@ class RepairInput:
     units: Units
     images: IntArray
     slices: tuple[RepairSlice, ...]
-    tested_images: frozenset[str]
+    tested_images: tuple[Image, ...]
     origin: Mapping[str, Any] = field(default_factory=dict)
     most_weight: float = 3.0
 
@@ -113,11 +109,6 @@ class RepairInput:
         for k, s in enumerate(self.slices):
             out[self.units.image[s.units[s.inside]], k] = True
         return out
-
-
-def key_of(image: Image) -> str:
-    """What tells whether two sets hold the same picture: its bytes, else its name."""
-    return image.sha256 or f"name:{image.file_name or image.id}"
 
 
 def place_of(units: Units, i: int) -> tuple[Literal["gt", "pred", "image"], int]:
@@ -149,33 +140,31 @@ def check(content: RepairInput) -> None:
         InputError: A slice was not accepted or has nothing to export, or images that verified the slices are among those exported.
     """
     reasons = []
-    names = content.detections.images
-    used = [names[i] for i in content.images.tolist() if key_of(names[i]) in content.tested_images]
+    exported = [content.detections.images[i] for i in content.images.tolist()]
+    used = [exported[i] for i in same_pictures(exported, content.tested_images)]
     if not len(content.images):
         reasons.append(
-            "No image is left: every one was used to verify the slices. Set the tests to the verification half, which leaves the discovery "
-            "half for repair, or name a set of training images to score with these hypotheses."
+            "No image is left: the slices were verified on images of both halves, or all images lie in one of them. Set the tests to the "
+            "verification half, which leaves the discovery half for repair, or name a set of training images to score with these "
+            "hypotheses."
         )
     elif used:
         reasons.append(
-            f"{len(used):,} of {len(content.images):,} images were used to verify the slices, such as {used[0].file_name or used[0].id}. A "
-            "model that trains on them would be measured on what it has learnt, and the slice would seem repaired. Set the tests to the "
-            "verification half and export the discovery half, or export a set of training images."
+            f"{len(used):,} of {several(len(exported), 'image was', 'images were')} used to verify the slices, such as "
+            f"{used[0].file_name or used[0].id}. A model that trains on them would be measured on what it "
+            "has learnt, and the slice would seem repaired. Set the tests to the verification half and export the discovery half, or "
+            "export a set of training images."
         )
     if not content.slices:
         reasons.append("No slice is chosen; choose at least one that was accepted.")
     for s in content.slices:
         if len(content.images) and np.isnan(s.c).all():
             reasons.append(
-                f'The slice "{s.hypothesis.id}" has no score on the {len(content.images):,} images that would be exported: '
-                + ("a model has to be asked about them first." if len(s.c) else "they have no unit that it is about.")
+                f'The slice "{s.hypothesis.id}" has no score on the {several(len(exported), "image", "images")} that would be exported: '
+                + _without_scores(s)
             )
-        if s.accepted:
-            continue
-        said = None if s.judgement is None else s.judgement.get("verdict")
-        verdict = "not tested" if s.tested is None else s.tested.verdict
-        why = "a person rejected it" if said == "reject" else f"it is {verdict}, and nobody accepted it"
-        reasons.append(f'The slice "{s.hypothesis.id}" cannot be exported: {why}.')
+        if why := why_not(s.tested, None if s.judgement is None else s.judgement.get("verdict")):
+            reasons.append(f'The slice "{s.hypothesis.id}" cannot be exported: {why}.')
     ids = [s.hypothesis.id for s in content.slices]
     if len(set(ids)) < len(ids):
         reasons.append("A slice is chosen twice.")
@@ -183,6 +172,14 @@ def check(content: RepairInput) -> None:
         reasons.append(f"The highest weight is {content.most_weight}; it must be 1 or more.")
     if reasons:
         raise InputError("Nothing was exported. " + "\n".join(reasons))
+
+
+def _without_scores(s: RepairSlice) -> str:
+    if not len(s.c):
+        return "they have no unit that it is about."
+    if s.source == "geometric" and s.matcher:
+        return "its matcher measures what they do not tell, most likely since their pictures are not there; import them with their folder."
+    return "a model has to be asked about them first."
 
 
 @dataclass(frozen=True, eq=False)

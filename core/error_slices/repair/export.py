@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from core.error_slices.repair.content import LEAST_GROUP, ImageTable, RepairInpu
 from core.error_slices.repair.tables import dfr_lists, group_dro_csv, ladder_csvs, sample_weights_csv, slice_document, units_csv
 from core.error_slices.repair.yolo import data_yaml, label_files, lists, picture_names
 from core.errors import InputError
+from core.trajectories.report import several
 
 FORMATS: Mapping[str, str] = {
     "weights": "a weight for each image (sample_weights.csv)",
@@ -31,6 +33,7 @@ FORMATS: Mapping[str, str] = {
     "gesd": "failing units of each slice, best first, for the evaluation of the GESD release (gesd_predictions.json)",
 }
 """Formats by name; `slice.json` and `units.csv` are always there."""
+GONE, CHANGED = "pictures that are not there", "pictures that were changed since they were read"
 OF_DETECTORS = ("yolo", "coco", "gesd")
 Pictures = Literal["copy", "link", "none"]
 """What becomes of pictures: copies, links to the originals (trainers may mend broken ones in place), or nothing."""
@@ -120,6 +123,7 @@ def export_repair(
         raise InputError(f"There is no format {', '.join(unknown)}; there are {', '.join(FORMATS)}.")
     if classifier and (boxes := sorted(chosen & set(OF_DETECTORS))):
         raise InputError(f"A classifier has no boxes, so there is nothing to write as {', '.join(boxes)}.")
+    folder = folder.absolute()  # "." has a folder above it too
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f'The folder "{folder}" is not empty; name a new one.')
     check(content)
@@ -167,14 +171,13 @@ def _write(part: Path, content: RepairInput, chosen: set[str], pictures: Picture
             _put(part / "labels" / name, text)
     copied = 0
     if chosen & {"yolo", "coco"}:
-        copied, missing = _pictures(part / "images", content, names, pictures, tell)
+        copied, lost = _pictures(part / "images", content, names, pictures, tell)
+        left_out |= lost
         if pictures == "none":
             notes.append("No picture was copied; put them into images/ under the names of the lists.")
-        elif missing:
-            left_out["pictures that are not there"] = missing
-            notes.append(
-                f"{missing:,} of {len(content.images):,} pictures are not there; put them into images/ under the names of the lists."
-            )
+        elif lost:
+            missing = f"{sum(lost.values()):,} of {several(len(content.images), 'picture is', 'pictures are')}"
+            notes.append(f"{missing} not there or changed; put them into images/ under the names of the lists.")
     texts["README.md"] = _readme(content, chosen, notes)
     files = []
     for name, text in texts.items():
@@ -189,15 +192,18 @@ def _write(part: Path, content: RepairInput, chosen: set[str], pictures: Picture
 
 def _notes(content: RepairInput, t: ImageTable) -> list[str]:
     out = [
-        f"{len(t.image):,} images, {int(t.a.sum()):,} of them with a unit of a slice. "
-        f"None of the {len(content.tested_images):,} images that the slices were tested on is among them.",
+        f"{several(len(t.image), 'image', 'images')}, {int(t.a.sum()):,} of them with a unit of a slice. "
+        f"{several(len(content.tested_images), 'image is', 'images are')} kept for verifying; none of them is exported.",
     ]
-    out += [f'The group of "{name}" has {n} images, fewer than {LEAST_GROUP}; it joined the rest.' for name, n in sorted(t.merged.items())]
+    out += [
+        f'The group of "{name}" has {several(n, "image", "images")}, fewer than {LEAST_GROUP}; it joined the rest.'
+        for name, n in sorted(t.merged.items())
+    ]
     if content.detections.classified is None:
         out.append("A detector's image has no single class: y is 0 throughout, and groups are slices alone.")
     unscored = sum(int((s.c != s.c).sum()) for s in content.slices)
     if unscored:
-        out.append(f"{unscored:,} scores are missing; images without any count as 0.")
+        out.append(f"{several(unscored, 'score is', 'scores are')} missing; images without any count as 0.")
     if any(s.source != "logprob" for s in content.slices):
         out.append("Scores that no model gave by its probabilities are anchored at a threshold; they are no probabilities.")
     if content.detections.synthetic:
@@ -205,13 +211,16 @@ def _notes(content: RepairInput, t: ImageTable) -> list[str]:
     return out
 
 
-def _pictures(folder: Path, content: RepairInput, names: list[str], how: Pictures, tell: Progress) -> tuple[int, int]:
-    """Copies or links pictures; how many there are now, and how many are not there."""
-    made = missing = 0
+def _pictures(folder: Path, content: RepairInput, names: list[str], how: Pictures, tell: Progress) -> tuple[int, dict[str, int]]:
+    """Copies or links pictures; how many there are now, and how many of what are not: another picture might be one that verified."""
+    made, lost = 0, Counter[str]()
     for n, i in enumerate(content.images.tolist() if how != "none" else ()):
         source = content.detections.images[i].path
         if source is None or not source.is_file():
-            missing += 1
+            lost[GONE] += 1
+            continue
+        if (known := content.detections.images[i].sha256) and sha256_bytes(source.read_bytes()) != known:
+            lost[CHANGED] += 1
             continue
         (folder / names[i]).parent.mkdir(parents=True, exist_ok=True)
         if how == "link":
@@ -221,7 +230,7 @@ def _pictures(folder: Path, content: RepairInput, names: list[str], how: Picture
         made += 1
         if n % 50 == 0:
             tell("Copying pictures", n / len(content.images))
-    return made, missing
+    return made, dict(sorted(lost.items()))
 
 
 def _readme(content: RepairInput, chosen: set[str], notes: list[str]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from core.error_slices.repair.content import ImageTable, RepairInput, RepairSlice, id_of
 from core.error_slices.scores import SOURCES
+from core.trajectories.report import several
 
 SPLITS = {"train": 0, "training": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 """Numbers of the splits where a trainer wants numbers (Waterbirds' metadata); what is not known is training data."""
@@ -142,10 +143,12 @@ def dfr_lists(content: RepairInput, t: ImageTable) -> tuple[dict[str, str], tupl
     names = [x.file_name for x in _images(content, t)]
     files = {f"{side}.txt": "".join(f"{names[i]}\n" for c in able for i in of[c][:each]) for side, of in (("high", high), ("low", low))}
     rows = [[n, int(y), round(s, 6)] for n, y, s in zip(names, t.y.tolist(), t.score.tolist(), strict=True)]
-    notes = [f"DFR lists: {each * len(able):,} images each, {each:,} of each of {len(able)} classes."]
+    classes = several(len(able), "class", "classes")
+    notes = [f"DFR lists: {several(each * len(able), 'image', 'images')} each, {each:,} of each of {classes}."]
     left = [c for c in high if c not in able]
     if left:
-        notes.append(f"DFR lists: {len(left)} classes have fewer than {LEAST_OF_CLASS} images inside or outside the slices; left out.")
+        few = f"fewer than {LEAST_OF_CLASS} images inside or outside the slices; left out."
+        notes.append(f"DFR lists: {several(len(left), 'class has', 'classes have')} {few}")
     return {**files, "scores.csv": _csv("file_name y max_score".split(), rows)}, tuple(notes)
 
 

@@ -18,17 +18,26 @@ SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"}
 
 
 def picture_names(images: Sequence[Image]) -> list[str]:
-    """A name below `images/` for each image: its own where that stays below the folder and no other has it, else one of its id."""
+    """A name below `images/` for each image: its own where that stays below the folder and no other has it, else a numbered one.
+
+    Names are told apart without their endings, since label files have none of these.
+    """
     out: list[str] = []
     stems: set[str] = set()
+
+    def taken(name: str) -> bool:
+        return name.rpartition(".")[0].casefold() in stems
+
     for i, x in enumerate(images):
         path = PurePosixPath(x.file_name.replace("\\", "/"))
         suffix = path.suffix.lower() if path.suffix.lower() in SUFFIXES else ".jpg"
-        odd = path.is_absolute() or ".." in path.parts or not path.name or any(ord(c) < 32 or c in ':*?"<>|' for c in str(path))
+        odd = path.is_absolute() or ".." in path.parts or not path.name or not str(path).isprintable()
+        odd = odd or any(c in ':*?"<>|' for c in str(path))
         # "images" inside the path would be taken for the folder that labels lie beside
-        name = f"image_{i + 1:06d}{suffix}" if odd or "images" in path.parts or not path.suffix else str(path)
-        if name.rpartition(".")[0].casefold() in stems:
-            name = f"image_{i + 1:06d}{suffix}"
+        odd = odd or "images" in path.parts or path.suffix.lower() not in SUFFIXES
+        name, number = ("" if odd else str(path)), i + 1
+        while not name or taken(name):
+            name, number = f"image_{number:06d}{suffix}", number + len(images)
         stems.add(name.rpartition(".")[0].casefold())
         out.append(name)
     return out
