@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,14 +21,6 @@ def open_page(name: str, **params: str | list[str]) -> AppTest:
     # Parameters are read by the page that is opened with them, so the page comes first.
     app.switch_page(f"pages/{name}.py")
     return app.run()
-
-
-def until(holds: Callable[[], bool], within: float = 120.0) -> None:
-    """Wait for work beside the page. The time is far beyond what it takes, so that a busy machine fails no test."""
-    end = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < end, f"It did not come about within {within:.0f} s."
-        time.sleep(0.05)
 
 
 def run_until(app: AppTest, holds: Callable[[], bool]) -> AppTest:

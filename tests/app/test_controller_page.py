@@ -20,9 +20,10 @@ from core.settings import Settings
 from core.storage import SavedTable, Store, open_store
 from pages.shared import ask_runs
 from pages.shared.ask_starters import FIRST
-from tests.apptest import html, open_page, text, until
+from tests.apptest import html, open_page, text
 from tests.stub_llm import StubServer
 from tests.stub_llm import text as said
+from tests.waiting import until
 
 HOSTILE = '<img src=x onerror="alert(1)"> construction zones'
 FOGGY = "Find missing foggy highway slices, retrieve test images and evaluate the model."

@@ -15,9 +15,10 @@ from core.llm import Endpoint
 from core.settings import Settings
 from core.storage import SavedTable, Store, open_store
 from pages.shared import ask_runs, eval_start, eval_text
-from tests.apptest import html, open_page, text, until
+from tests.apptest import html, open_page, text
 from tests.stub_llm import StubServer, error, png
 from tests.stub_llm import text as said
+from tests.waiting import until
 
 RUN = "check-1"
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from core.settings import Settings
 from core.storage import open_store
 from tests.error_slices.vision_scene import ABLE, BLUE, DARK, FAST, GREY, NIGHT, logprob, match, populations, red, scene, seeing, top_of
 from tests.stub_llm import StubServer, error, weighed
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -204,33 +204,41 @@ def test_killed_in_the_middle_nothing_that_was_answered_is_asked_again(tmp_path,
         command = [sys.executable, "-c", CHILD, str(tmp_path / "pictures")]
         return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    with StubServer(seeing(lambda c, r: logprob_slow(c, r))) as stub:
+    answered = 0
+
+    def sixty(c, request):
+        """Answers so many questions; the others wait until nobody is left to hear."""
+        nonlocal answered
+        if red(request) is not None:
+            return logprob(c, request)
+        answered += 1
+        return weighed(top_of(c), delay=0.0 if answered <= 60 else 3_600.0)
+
+    def questions(stub):
+        return sum(red(r) is None for r in stub.asked)
+
+    with StubServer(seeing(sixty)) as stub:
         process = start(stub)
-        deadline = time.monotonic() + 120
-        while len(stub.asked) < 80:
+
+        def eight_wait():
             assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
+            return questions(stub) == 68
+
+        until(eight_wait)
+        opened = open_store(Settings.from_environment())
+        until(lambda: opened.calls.counts()["done"] == 60)
         process.kill()  # SIGKILL: no handler, no finally
         process.communicate()
-        time.sleep(0.1)
-        opened = open_store(Settings.from_environment())
-        done, in_flight = opened.calls.counts()["done"], opened.calls.counts().get("in_flight", 0)
+        assert opened.calls.counts()["in_flight"] == 8
         opened.close()
-        assert done >= 40
-        before = len([r for r in stub.asked if red(r) is None])
+        stub.script = ABLE["logprob"]
         out, err = start(stub).communicate(timeout=300)
         found = json.loads(out or err)
-        sent = len([r for r in stub.asked if red(r) is None]) - before
-    assert found["calls"]["cached"] == done
-    assert found["calls"]["repeated"] == in_flight
-    assert sent == found["calls"]["new"] == 180 - done
+        sent = questions(stub) - 68
+    assert (found["calls"]["cached"], found["calls"]["repeated"]) == (60, 8)
+    assert sent == found["calls"]["new"] == 120
     assert len(found["scores"]) == 180
     assert all((c > 0.7) == (k % len(GREY) == 0) for k, c in enumerate(found["scores"]))
-
-
-def logprob_slow(c, request):
-    return weighed(top_of(c), delay=0.02)
 
 
 # The way into the report.
