@@ -15,6 +15,7 @@ import numpy as np
 from core.error_slices.detections import Boxes, ClassName, Image, Rle, Task
 from core.error_slices.masks import of_polygons
 from core.error_slices.sources.image_files import ImageFolder, describe
+from core.error_slices.sources.json_files import is_text, readable
 from core.errors import InputError, MissingPackageError, Problem
 
 TASKS: dict[str, Task] = {"detect": "detection", "segment": "segmentation"}
@@ -232,7 +233,8 @@ def _ultralytics() -> Any:
 def _image_files(images: Sequence[Path] | Path) -> list[tuple[str, Path]]:
     """Image files, each with a name that no other has."""
     if isinstance(images, Path):
-        paths: Sequence[Path] = [images] if images.is_file() else ImageFolder(images).paths
+        listed = None if images.is_file() else ImageFolder(images)
+        paths: Sequence[Path] = [images] if listed is None else [*listed.paths, *listed.badly_named]
         top = images.parent if images.is_file() else images
         where = f" in {images.name}"
     else:
@@ -240,7 +242,7 @@ def _image_files(images: Sequence[Path] | Path) -> list[tuple[str, Path]]:
         top = Path(os.path.commonpath([p.absolute().parent for p in paths])) if paths else Path()
     if not paths:
         raise InputError(f"There is no image{where}; jpg, png, bmp, webp, tif, ppm and pgm files are looked for.")
-    return [(str(PurePosixPath(p.absolute().relative_to(top.absolute()))), p) for p in paths]
+    return [(readable(str(PurePosixPath(p.absolute().relative_to(top.absolute())))), p) for p in paths]
 
 
 def _wanted(detector: Detector, names: Sequence[str]) -> list[int]:
@@ -261,6 +263,8 @@ def _run(detector: Detector, name: str, path: Path, options: dict[str, Any]) -> 
     """
     if not path.is_file():
         raise OSError("there is no such file")
+    if not is_text(str(path)):
+        raise OSError("its name is no UTF-8 text")
     try:
         file = describe(path)
     except OSError as e:

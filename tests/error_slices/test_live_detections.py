@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -152,15 +153,17 @@ def test_no_images_and_no_folder_are_told(tmp_path):
 def test_an_unreadable_image_is_named_and_the_rest_goes_on(pictures):
     (pictures / "broken.jpg").write_bytes(b"hello")
     Picture.new("RGB", (9, 9)).save(pictures / "odd.png")
+    (pictures / os.fsdecode(b"K\xf6ln.png")).write_bytes((pictures / "a.png").read_bytes())
     found = detect_folder(detector(), [*sorted(pictures.glob("*.*")), pictures / "missing.png"])
     assert [i.id for i in found.images] == ["a.png", "b.png"]
     assert {f.name: f.why for f in found.failed} == {
         "broken.jpg": "it is no image that can be read",
         "odd.png": "the image is odd",
         "missing.png": "there is no such file",
+        "K?ln.png": "its name is no UTF-8 text",
     }
     made = with_detections(truth_for(pictures), found)
-    assert made.report.counts["images that could not be used"] == 3
+    assert made.report.counts["images that could not be used"] == 4
     assert "broken.jpg: it is no image that can be read; left out." in made.report.problems
 
 

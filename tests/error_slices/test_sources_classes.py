@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from source_files import coco, found, picture, written
 
+from core.error_slices.detection_files import write_detections
 from core.error_slices.detections import ClassName, SourceReport
 from core.error_slices.sources import READERS, class_table, read_source
 from core.error_slices.sources.class_map import HOWS, map_classes, proposal_for
@@ -99,6 +102,20 @@ def test_no_file_outside_the_folder_of_images_is_ever_found(tmp_path, name):
 def test_a_name_that_no_disk_could_hold_is_the_name_of_no_file(tmp_path):
     assert ImageFolder(tmp_path).find("a" * 4000 + ".jpg") is None
     assert ImageFolder(tmp_path).find("a\0b.jpg") is None
+
+
+def test_images_whose_names_are_no_text_are_told_and_the_rest_goes_on(tmp_path):
+    bad = Path(os.fsdecode(os.fsencode(tmp_path / "images") + b"/K\xf6ln.png"))
+    for path in (tmp_path / "images" / "a.png", bad):
+        picture(path, (20, 10))
+    written(tmp_path / "labels" / "a.txt", "0 0.5 0.5 0.2 0.2")
+    made = read_source("yolo", tmp_path / "labels", None, images=tmp_path / "images")
+    assert [i.id for i in made.images] == ["a"]
+    assert made.report.counts["images left out: name is no UTF-8 text"] == 1
+    assert write_detections(tmp_path / "kept", made).folder.is_dir()
+    written(Path(os.fsdecode(os.fsencode(tmp_path / "labels") + b"/K\xf6ln.txt")), "0 0.5 0.5 0.2 0.2")
+    with pytest.raises(InputError, match="no UTF-8 text"):
+        read_source("yolo", tmp_path / "labels", None, images=tmp_path / "images")
 
 
 def test_files_are_found_by_place_then_by_the_only_name(tmp_path):

@@ -312,6 +312,13 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
         read(tmp_path, coco())
 
 
+def test_half_a_character_is_named_and_a_whole_one_is_text(tmp_path):
+    text = json.dumps(coco()).replace("sub/b.jpg", "\\ud83d\\ude97.jpg")
+    assert read_source("coco", written(tmp_path / "gt.json", text), None).images[1].file_name == "\U0001f697.jpg"
+    with pytest.raises(InputError, match=r"gt\.json: \\ud83d is half of a character"):
+        read_source("coco", written(tmp_path / "gt.json", text.replace("\\ude97", "")), None)
+
+
 def test_a_byte_order_mark_is_no_fault(tmp_path):
     (tmp_path / "gt.json").write_bytes(b"\xef\xbb\xbf" + json.dumps(coco()).encode())
     assert len(read_source(None, tmp_path / "gt.json", None).truth) == 2

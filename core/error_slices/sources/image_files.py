@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from core.error_slices.detections import Image
+from core.error_slices.sources.json_files import is_text
 from core.error_slices.sources.parsed import ParsedImage, Remarks
 from core.errors import InputError
 
@@ -73,7 +74,13 @@ def describe(path: Path) -> ImageFile:
 
 
 class ImageFolder:
-    """Images below a folder, found by the names that annotation files use."""
+    """Images below a folder, found by the names that annotation files use.
+
+    Attributes:
+        root: The folder.
+        paths: The images, in order.
+        badly_named: Images whose path is no UTF-8 text, so that no file could name them; not among the others.
+    """
 
     def __init__(self, root: Path) -> None:
         """Lists the folder.
@@ -84,9 +91,9 @@ class ImageFolder:
         if not root.is_dir():
             raise InputError(f"{root.name}: there is no such folder of images.")
         self.root = root
-        self.paths = tuple(
-            sorted(Path(top, name) for top, _, names in os.walk(root) for name in names if Path(name).suffix.lower() in SUFFIXES)
-        )
+        found = sorted(Path(top, name) for top, _, names in os.walk(root) for name in names if Path(name).suffix.lower() in SUFFIXES)
+        self.paths = tuple(p for p in found if is_text(str(p)))
+        self.badly_named = tuple(p for p in found if not is_text(str(p)))
         self._by_name: dict[str, list[Path]] = {}
         for path in self.paths:
             self._by_name.setdefault(path.name, []).append(path)

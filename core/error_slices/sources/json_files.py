@@ -47,12 +47,29 @@ def read_json(path: Path) -> Any:
     """
     text = read_text(path)
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except json.JSONDecodeError as e:
         end = " The file ends there: it was cut off." if e.pos >= len(text.rstrip()) - 1 else ""
         raise InputError(f"{path.name}: broken JSON in line {e.lineno}, column {e.colno}: {e.msg}.{end}") from e
     except (ValueError, RecursionError) as e:
         raise InputError(f"{path.name}: broken JSON: {str(e)[:120] or 'nested too deeply'}.") from e
+    if "\\ud" in text.casefold():  # halves of a surrogate pair can be spelled in JSON, but no later file can hold one alone
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as e:
+            half = f"\\u{ord(e.object[e.start]):04x}"
+            raise InputError(f"{path.name}: {half} is half of a character and no text; write the whole character in its place.") from e
+    return value
+
+
+def is_text(name: str) -> bool:
+    """Whether a name from a disk can be written in UTF-8."""
+    return name.isascii() or not any("\ud800" <= c <= "\udfff" for c in name)
+
+
+def readable(name: str) -> str:
+    """A name from a disk with marks in place of what is no text."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def number(value: Any) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from core.error_slices.detections import ClassName
 from core.error_slices.sources.coco_masks import mask_of
 from core.error_slices.sources.image_files import ImageFolder, header_size
-from core.error_slices.sources.json_files import in_reach, number, short
+from core.error_slices.sources.json_files import in_reach, is_text, number, readable, short
 from core.error_slices.sources.parsed import NAN, Parsed, ParsedBoxes, ParsedImage, Remarks, Xyxy
 from core.errors import InputError, Problem
 
@@ -134,6 +134,8 @@ def text_files(folder: Path, what: str) -> dict[str, Path]:
     if not folder.is_dir():
         raise InputError(f"{folder.name}: there is no such folder of {what}.")
     found = sorted(Path(top, name) for top, _, names in os.walk(folder) for name in names if name.lower().endswith(".txt"))
+    if bad := [readable(p.name) for p in found if not is_text(str(p))]:
+        raise InputError(f"{folder.name}: names of {len(bad):,} files of {what} are no UTF-8 text, such as {bad[0]}; rename them.")
     skipped = {"classes.txt", "readme.txt", "license.txt", "licence.txt", "source.txt"}
     return {p.relative_to(folder).with_suffix("").as_posix(): p for p in found if p.name.lower() not in skipped}
 

@@ -10,7 +10,7 @@ from typing import Any
 from core.error_slices.detections import ClassName
 from core.error_slices.sources.coco_results import first_number, read_results, results_of
 from core.error_slices.sources.image_files import SUFFIXES, ImageFolder
-from core.error_slices.sources.json_files import read_json
+from core.error_slices.sources.json_files import read_json, readable
 from core.error_slices.sources.name_lists import Names, names_beside, names_in, read_names, yaml_document
 from core.error_slices.sources.parsed import Parsed, ParsedImage
 from core.error_slices.sources.text_boxes import (
@@ -30,6 +30,8 @@ from core.errors import InputError
 def images_in(folder: ImageFolder, parsed: Parsed) -> None:
     """Takes every image below a folder, called by its path in it without the suffix."""
     seen: set[str] = set()
+    for path in folder.badly_named:
+        parsed.remarks.tell("images left out: name is no UTF-8 text", f"{readable(path.name)}: its name is no UTF-8 text; left out.")
     for path in folder.paths:
         inside = path.relative_to(folder.root)
         key = inside.with_suffix("").as_posix()
