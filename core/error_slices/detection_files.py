@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -144,14 +144,19 @@ def digests_of(content: DetectionSet) -> Digests:
     facts = [[x.id, x.file_name, x.width, x.height, x.split, x.sha256] for x in content.images]
     k = content.classified
     labels = None if k is None else [k.image.tolist(), k.label.tolist(), k.group]
-    truth_digest = sha256_json([facts, [[c.id, c.name] for c in content.classes], _digest(content.truth), labels, content.task])
+    kept = content.truth if content.task == "detection" else None  # masks that wait for a segmenter are no part of its units
+    truth = _digest(content.truth if kept is None else replace(kept, masks=None))
+    truth_digest = sha256_json([facts, [[c.id, c.name] for c in content.classes], truth, labels, content.task])
     said = None if k is None else k.prediction.tolist()
-    return Digests(sha256_json([truth_digest, _digest(content.predictions), said, content.model, content.paired]), truth_digest)
+    waiting = [] if kept is None or kept.masks is None else [_digest(kept)]
+    return Digests(sha256_json([truth_digest, _digest(content.predictions), said, content.model, content.paired, *waiting]), truth_digest)
 
 
 def _digest(b: Boxes) -> str:
     """Of what boxes say, whatever the version of the library that writes them."""
-    numbers = (b.image, b.cls, b.xyxy, b.score, b.ignore, b.area, b.truncated, b.occluded)
+    whole, real = np.int64, np.float64  # as they are read back
+    numbers = [x.astype(whole) for x in (b.image, b.cls)] + [x.astype(real) for x in (b.xyxy, b.score)] + [b.ignore.astype(bool)]
+    numbers += [x.astype(real) for x in (b.area, b.truncated, b.occluded)]
     masks = None if b.masks is None else [None if m is None else [*m.size, sha256_bytes(m.counts)] for m in b.masks]
     return sha256_json([b.ids, [sha256_bytes(np.ascontiguousarray(x).tobytes()) for x in numbers], masks, b.slices])
 

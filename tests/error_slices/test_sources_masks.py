@@ -12,6 +12,7 @@ from source_files import coco, found, written
 
 from core.error_slices.attach import with_detections
 from core.error_slices.detect import Detected
+from core.error_slices.detection_files import digests_of
 from core.error_slices.detections import DetectionSet
 from core.error_slices.matching import make_units
 from core.error_slices.sources import read_source
@@ -98,5 +99,8 @@ def test_masks_of_a_truth_without_predictions_wait_for_a_segmenter(tmp_path):
     both = with_detections(made, seen)
     assert both.task == "segmentation"
     assert make_units(both).loss[make_units(both).on("seg")].tolist() == [0, 0]
+    plain = read_source("coco", tmp_path / "gt.json", None, masks="no")
+    assert digests_of(made).truth_digest == digests_of(plain).truth_digest != digests_of(both).truth_digest
+    assert digests_of(made).digest != digests_of(plain).digest
     boxes = with_detections(made, replace(seen, task="detection", predictions=replace(seen.predictions, masks=None)))
     assert (boxes.task, boxes.truth.masks) == ("detection", None)
