@@ -15,6 +15,9 @@ from core.operators import slice_match
 from core.operators.slice_report import SliceSettings
 from core.storage import Store
 
+SHOWN = 20
+"""Problems that are printed."""
+
 
 def ask_vision(
     store: Store,
@@ -66,8 +69,10 @@ def ask_vision(
                 f"; {h.not_reached:,} not reached" if h.not_reached else ""
             )
             say(f"partial: {h.hypothesis_id}, {h.scored:,} of {h.asked:,} units scored{why}")
-        for p in done.problems:
+        for p in done.problems[:SHOWN]:
             say(f"note: {p}")
+        if len(done.problems) > SHOWN:
+            say(f"  and {len(done.problems) - SHOWN:,} more (--json lists all).")
     matched = [
         {
             "id": h.hypothesis_id,

@@ -72,3 +72,21 @@ def test_a_server_that_fails_is_told_and_nothing_is_lost(saved, model):
     app.button(key="match_start").click().run()
     run_until(app, lambda: "no such key" in text(app))
     assert "What was answered before is kept." in text(app)
+
+
+def test_a_model_that_needs_more_calls_than_shown_is_not_asked_and_the_cost_is_right_from_then_on(saved, model):
+    from tests.error_slices.vision_scene import red
+
+    model.script = ABLE["words"]
+    app = planned(saved)
+    assert "18 calls to send" in text(app)
+    app.button(key="match_start").click().run()
+    for _ in range(60):
+        if "Only the test was sent" in text(app):
+            break
+        app.run()
+    assert not app.exception
+    assert "8 calls a question" in text(app)
+    assert all(red(r) is not None for r in model.asked)
+    again = text(planned(saved))
+    assert "144 calls to send, 0 known already" in again

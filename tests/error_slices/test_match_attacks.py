@@ -240,6 +240,17 @@ def test_a_picture_that_the_server_refuses_does_not_cost_other_pictures_their_sc
     assert [(h.scored, h.asked) for h in out.hypotheses] == [(9, 12), (9, 12)]
 
 
+def test_errors_that_name_each_call_are_told_as_few_reasons(store, stub_llm, tmp_path):
+    units = scene(tmp_path / "many", 10)
+
+    def chatty(c, request):
+        return error(503, f"overloaded, request {request.number}") if red(request) is None and c < 0.5 else logprob(c, request)
+
+    options = MatchOptions(limits=Limits(attempts=1, first_wait=0.0))
+    failed = match(store, stub_llm, units, DARK, script=seeing(chatty), options=options).hypotheses[0].failed
+    assert (len(failed), sum(failed.values()), failed["no answer, for other reasons"]) == (6, 20, 15)
+
+
 # Keys and files.
 
 

@@ -43,6 +43,8 @@ REPEATS = 50
 """Repeats, over all runs, of a call whose log-probabilities were dropped."""
 SOON = 20
 """New calls after which the time that is left is told."""
+REASONS = 6
+"""Reasons for which units have no score that are told apart."""
 PART = 500
 """Questions whose answers are looked up at a time."""
 Asked = tuple[Hypothesis, int, Question]
@@ -287,6 +289,9 @@ def _match_of(h: Hypothesis, work: Work, run: _Run) -> HypothesisMatch:
     chosen = work.chosen[h.id]
     found = [run.found[h.id, int(u)] for u in chosen.units if (h.id, int(u)) in run.found]
     failed = Counter(why for score, why in found if score.c is None)
+    if len(failed) > REASONS:  # servers that name each call in its error give as many reasons as calls
+        rest = failed.total() - sum(n for _, n in failed.most_common(REASONS - 1))
+        failed = Counter(dict(failed.most_common(REASONS - 1))) + Counter({"no answer, for other reasons": rest})
     return HypothesisMatch(
         hypothesis_id=h.id,
         population=chosen.population,
