@@ -191,28 +191,21 @@ def by_origin(
     return OriginsAlone(precision_at_k(truth, predicted, k, rule=rule, cap=cap), alone, overlap)
 
 
-def over_images(score: FloatArray, image: IntArray, how: Literal["max", "mean"] = "max") -> FloatArray:
-    """Each unit's score replaced by that of its image, as a method that sees whole images has it (GH-ESD, section 5.2.2).
+def over_images(score: FloatArray, image: IntArray) -> FloatArray:
+    """Each unit's score replaced by the largest of its image, as a method that sees whole images has it (GH-ESD, section 5.2.2).
 
     Args:
         score: Shape (n,): of the units; NaN is left out.
         image: Shape (n,): image of each unit, any integers.
-        how: Largest or mean score of the units of the image.
 
     Returns:
         Shape (n,); NaN where no unit of the image has a score.
     """
     _, place = np.unique(image, return_inverse=True)
     known = ~np.isnan(score)
-    n = int(place.max()) + 1 if len(place) else 0
-    if how == "max":
-        whole = np.full(n, -np.inf)
-        np.maximum.at(whole, place[known], score[known])
-        whole[np.isinf(whole)] = np.nan
-    else:
-        count = np.bincount(place[known], minlength=n)
-        total = np.bincount(place[known], score[known], minlength=n)
-        whole = np.divide(total, count, out=np.full(n, np.nan), where=count > 0)
+    whole = np.full(int(place.max()) + 1 if len(place) else 0, -np.inf)
+    np.maximum.at(whole, place[known], score[known])
+    whole[np.isinf(whole)] = np.nan
     return np.asarray(whole[place], np.float64)
 
 
@@ -226,24 +219,3 @@ def ranked(ids: Sequence[U], score: FloatArray, gamma: float = 0.5) -> tuple[U, 
     """
     inside = np.flatnonzero(np.nan_to_num(score, nan=-np.inf) > gamma)
     return tuple(ids[i] for i in best_first(inside, score).tolist())
-
-
-@dataclass(frozen=True)
-class ByGrounding:
-    """One hypothesis with scores of single instances and of whole images.
-
-    Attributes:
-        instance: Precision@k with each unit's own score.
-        image: Precision@k with the score of its image.
-    """
-
-    instance: float
-    image: float
-
-
-def by_grounding(
-    truth: Collection[U], ids: Sequence[U], score: FloatArray, image: IntArray, k: int = 10, *, how: Literal["max", "mean"] = "max"
-) -> ByGrounding:
-    """Precision@k of a hypothesis by instances against images."""
-    whole = over_images(score, image, how)
-    return ByGrounding(*(hits_at_k(truth, ranked(ids, s, -np.inf), k) for s in (score, whole)))

@@ -7,16 +7,8 @@ import re
 import pytest
 
 from core.operators import slices
-from core.settings import Settings
-from core.storage import NewJudgement, open_store
+from core.storage import NewJudgement
 from tests.slice_units import small_set
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -6,17 +6,8 @@ import pytest
 
 from core.error_slices.vision.probe import known_ability
 from core.operators.connection_check import WAYS, check_connection
-from core.settings import Settings
-from core.storage import open_store
 from tests.error_slices.vision_scene import ABLE, red
 from tests.stub_llm import error, text
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 def script(way):

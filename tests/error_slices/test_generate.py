@@ -21,9 +21,8 @@ from core.error_slices.library import ID, load_library
 from core.error_slices.matching import make_units
 from core.error_slices.population import population
 from core.errors import InputError
-from core.settings import Settings
-from core.storage import open_store
-from tests.error_slices.vision_scene import darkness, real_endpoint, scene
+from tests.error_slices.vision_scene import darkness, scene
+from tests.real_llm import real_endpoint
 from tests.stub_llm import error, text
 
 REAL = real_endpoint()
@@ -35,13 +34,6 @@ GOOD = {
     "classes": ["car"],
     "rationale": "Little light.",
 }
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 def written(*entries):

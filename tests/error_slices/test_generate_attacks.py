@@ -21,19 +21,9 @@ from core.error_slices.generate.values import ValueRules
 from core.error_slices.hypotheses import Hypothesis as Claim
 from core.errors import InputError
 from core.operators import slice_generate, slices
-from core.settings import Settings
-from core.storage import open_store
 from tests.error_slices.test_generate import GOOD, TASK, able, covered, written
 from tests.error_slices.vision_scene import scene
 from tests.stub_llm import StubServer, text
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
-
 
 # The half that verifies.
 

@@ -21,8 +21,6 @@ from core.errors import InputError
 from core.llm import Endpoint, Price
 from core.llm.calls import StoredCall
 from core.llm.pace import Limits
-from core.settings import Settings
-from core.storage import open_store
 from tests.error_slices.vision_scene import (
     ABLE,
     BLUE,
@@ -39,13 +37,6 @@ from tests.error_slices.vision_scene import (
     words,
 )
 from tests.stub_llm import completion, error, text, weighed
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -32,13 +32,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def units(tmp_path):
     return scene(tmp_path / "pictures")
 

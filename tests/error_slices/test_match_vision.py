@@ -16,8 +16,6 @@ from core.error_slices.vision.probe import probe_ability
 from core.errors import InputError
 from core.llm import ModelError
 from core.llm.pace import Limits
-from core.settings import Settings
-from core.storage import open_store
 from tests.error_slices.vision_scene import (
     ABLE,
     BLUE,
@@ -29,24 +27,17 @@ from tests.error_slices.vision_scene import (
     match,
     pictures_of,
     populations,
-    real_endpoint,
     red,
     scene,
     seeing,
     top_of,
     words,
 )
+from tests.real_llm import real_endpoint
 from tests.stub_llm import StubServer, completion, error, text, weighed
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL = real_endpoint()
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

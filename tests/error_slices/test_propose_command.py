@@ -12,20 +12,11 @@ from core.llm import Connection, Price, connections
 from core.operators import slices
 from core.operators.slice_generate import plan_proposal, propose_hypotheses
 from core.operators.slices import keep_detections
-from core.settings import Settings
-from core.storage import open_store
 from tests.error_slices.test_generate import able, covered
 from tests.error_slices.vision_scene import scene
 from tests.stub_llm import text
 
 ENTRY = {"text": "The car carries skis on its roof.", "error": "FN", "category": "intrinsic visual difficulty", "classes": ["any"]}
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 def run(capsys, *args):

@@ -16,16 +16,7 @@ from core.errors import InputError
 from core.operators import slices
 from core.operators.slice_compare import _change, compare_precision, compare_slices, overlaps
 from core.operators.slice_report import SliceReport, SliceRow, SliceSettings
-from core.settings import Settings
-from core.storage import open_store
 from tests.detection_sets import detection_set, detections
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 def row(name, units, c, loss):

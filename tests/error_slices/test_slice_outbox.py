@@ -6,17 +6,8 @@ import pytest
 
 from core.errors import InputError
 from core.operators import slices
-from core.settings import Settings
-from core.storage import open_store
 from pages.shared.slices import outbox
 from tests.slice_units import small_set
-
-
-@pytest.fixture
-def store(workspace):
-    opened = open_store(Settings.from_environment())
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import math
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from core.error_slices.units import Population, Units
 from core.error_slices.vision.match_vision import match_with_model
 from core.error_slices.vision.options import MatchOptions
 from core.error_slices.vision.outcome import MatchOutcome
-from core.llm import Client, Endpoint, endpoint_for
 from core.llm.pace import Limits
 from tests.stub_llm import Answer, Request, completion, weighed
 
@@ -123,16 +121,6 @@ def words(c: float, request: Request) -> Answer:
 
 
 ABLE: Mapping[str, Callable[[Request], Answer]] = {"logprob": seeing(logprob), "words": seeing(words)}
-
-
-def real_endpoint() -> Endpoint | None:
-    """The real server that the environment names as the tests are collected; its first model where none is named."""
-    env = dict(os.environ)
-    url = env.get("ODDYSSEY_LLM_BASE_URL")
-    if url and not env.get("ODDYSSEY_LLM_MODEL"):
-        with Client(Endpoint(url, "any", key=env.get("ODDYSSEY_LLM_API_KEY", ""))) as client:
-            env["ODDYSSEY_LLM_MODEL"] = client.models()[0]
-    return endpoint_for("llm", None, env)
 
 
 def match(store, stub, units, *hypotheses, script=ABLE["logprob"], options=FAST, **more) -> MatchOutcome:
