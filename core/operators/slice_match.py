@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.matching import make_units
@@ -68,6 +69,8 @@ def match_vision(
 ) -> MatchOutcome:
     """Ask a vision model and keep its scores beside the detections; a run that was ended goes on where it was.
 
+    Scores of a partial run do not take the place of scores without a model.
+
     Args:
         store: The workspace.
         set_id: Of the detections.
@@ -88,11 +91,18 @@ def match_vision(
         store, vision_endpoint(store), units, hypotheses, populations, options=options, agreed=agreed, progress=progress, cancel=cancel
     )
     folder = store.detections.get(set_id).folder
-    left = {m.hypothesis_id: m.not_reached for m in outcome.hypotheses}
+    told = {m.hypothesis_id: m for m in outcome.hypotheses}
+    notes = []
     for h in hypotheses:
-        if (scores := outcome.scores.get(h.id)) is not None and len(scores.units):
-            write_scores(folder, h, scores, units, not_reached=left.get(h.id, 0))
-    return outcome
+        if (scores := outcome.scores.get(h.id)) is None or not len(scores.units):
+            continue
+        run = told[h.id]
+        if h.offline is not None and run.partial:  # a run that was stopped early must not take the place of scores of all units
+            many = f"more than {run.scored:,} of {run.asked:,} units"
+            notes.append(f'"{h.text}" keeps its scores of boxes and pixels until the model has scored {many}.')
+        else:
+            write_scores(folder, h, scores, units, not_reached=run.not_reached)
+    return replace(outcome, problems=(*outcome.problems, *notes))
 
 
 def _asked(

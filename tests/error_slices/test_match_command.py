@@ -114,6 +114,18 @@ def test_a_model_that_turns_out_dearer_is_not_asked_and_the_plan_is_right_from_t
     assert run("--yes")[0] == 0
 
 
+def test_a_run_that_is_cut_short_does_not_take_the_place_of_scores_without_a_model(saved, workspace):
+    def scored(*more):
+        found = CliRunner().invoke(app, ["slices", "match", "scenes", "--vision", "--hypothesis", "iv_small", "--json", *more])
+        told = json.loads(found.stdout)
+        return told["hypotheses"][0]["source"], told["hypotheses"][0]["scored"], told["run"]["problems"]
+
+    source, n, problems = scored("--yes", "--max-calls", "3")
+    assert (source, n) == ("geometric", 24)
+    assert "until the model has scored more than 3 of 24 units" in problems[0]
+    assert scored("--yes") == ("logprob", 24, [])
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_ctrl_c_keeps_what_is_there_and_kill_repeats_at_most_what_was_on_its_way(saved, stub_llm, workspace, sent):
     stub_llm.script = seeing(lambda c, r: weighed(top_of(c), delay=0.1))
