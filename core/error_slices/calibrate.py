@@ -119,7 +119,8 @@ def calibrate(c: FloatArray, fits: BoolArray, *, default: float = 0.5, wanted: f
         least: Clicks that it takes.
 
     Returns:
-        Gamma lies half-way between that score and the one below it among the clicks, since the slice is what lies above gamma.
+        Gamma lies half-way between that score and the one below it among the clicks, since the slice is what lies above gamma. It stays
+        where even the lowest score that was judged, above gamma, is good enough: clicks on the best crops alone say nothing of the others.
     """
     known = np.isfinite(c)
     c, fits = c[known], fits[known]
@@ -135,5 +136,8 @@ def calibrate(c: FloatArray, fits: BoolArray, *, default: float = 0.5, wanted: f
     if k == len(xs):
         return advice(default, "default", f"no score reaches a precision of {wanted:g} over {len(c)} clicks")
     below = float(xs[k - 1]) if k else max(0.0, float(xs[k]) - 2 * _STEP)
+    if not k and below >= default:  # nothing speaks against the scores between gamma and the lowest one that was judged
+        why = f"every score that was judged, from {xs[0]:.3g} on, reaches a precision of {wanted:g}: gamma need not be higher"
+        return advice(default, "default", why)
     middle = (below + float(xs[k])) / 2
     return advice(middle if middle < xs[k] else below, "clicks")  # between neighbouring floats there is no middle

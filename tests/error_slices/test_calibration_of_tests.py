@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -110,9 +112,11 @@ def test_one_planted_slice_passes_among_a_hundred():
     """999 flips allow no p below 0.001, which times 100 would be above 0.05: so small ones are counted among more."""
     random = np.random.default_rng(6)
     empty = [draw(random, 400, 2, 0.2, name=f"empty {k}") for k in range(99)]
-    found = verify([draw(random, 1500, 2, 0.2, rise=0.6), *empty], TestSettings())
+    planted, *others = ((s, random.integers(0, 6, len(s.c))) for s in (draw(random, 1500, 2, 0.2, rise=0.6), *empty))
+    found = verify([replace(s, stratum=stratum) for s, stratum in (planted, *others)], TestSettings())
     assert found[0].verdict == "verified"
     assert found[0].p_trend == pytest.approx(1 / 2002)
+    assert found[0].q_adjusted < 0.05
 
 
 def test_a_reversed_slice_is_told():

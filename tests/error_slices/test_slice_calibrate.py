@@ -71,10 +71,17 @@ def test_no_score_is_good_enough():
 
 
 def test_every_clicked_score_is_good_enough():
-    c = np.linspace(0.55, 0.95, LEAST_CLICKS)
+    c = np.linspace(0.3, 0.95, LEAST_CLICKS)
     g = calibrate(c, np.ones(LEAST_CLICKS, bool))
-    assert g.source == "clicks" and g.value < 0.55 and g.above.n == LEAST_CLICKS
+    assert g.source == "clicks" and 0.29 < g.value < 0.3 and g.above.n == LEAST_CLICKS
     assert calibrate(np.full(60, 0.0), np.ones(60, bool)).value == 0.0
+
+
+def test_clicks_on_the_best_crops_do_not_raise_gamma():
+    """All of the top fits: nothing was said of the scores between gamma and them."""
+    g = calibrate(np.linspace(0.9, 1.0, LEAST_CLICKS), np.ones(LEAST_CLICKS, bool))
+    assert (g.value, g.source, g.above.n) == (0.5, "default", LEAST_CLICKS)
+    assert "from 0.9 on" in g.why
 
 
 def test_clicks_without_a_score_do_not_count():

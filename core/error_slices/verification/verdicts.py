@@ -17,7 +17,7 @@ from core.error_slices.verification.power import ENOUGH, RISE, power, thinned
 from core.error_slices.verification.rates import Sums, dense
 from core.error_slices.verification.region import region_of, windows
 from core.error_slices.verification.settings import ErrorRate, Sample, Tested, TestSettings, Verdict
-from core.error_slices.verification.sign_flip import Look, nulls, p_value, p_values
+from core.error_slices.verification.sign_flip import Look, nulls, p_values
 from core.error_slices.verification.spearman import SCALES, binned_spearman, spearman_passes
 from core.errors import InputError, Problem
 
@@ -78,16 +78,13 @@ def verify(samples: Sequence[Sample], settings: TestSettings, progress: Progress
             progress(done + 1, len(samples) + 1)
     looks = [look for item in prepared for look in (*item.decisive, *item.within) if look is not None]
     null = dict(zip(map(id, looks), nulls(looks, settings.flips, settings.seed), strict=True))
-    decisive = [look for item in prepared for look in item.decisive if look is not None]
     tests = max(sum(item.trend is not None for item in prepared), sum(item.lift is not None for item in prepared))
     most = min(MOST_FLIPS, math.floor(tests / settings.fdr) + 1)
-    counted = p_values(decisive, [null[id(look)] for look in decisive], settings.flips, most, settings.seed)
-    both = dict(zip(map(id, decisive), counted, strict=True))
+    counted = p_values(looks, [null[id(look)] for look in looks], settings.flips, most, settings.seed)
+    both = dict(zip(map(id, looks), counted, strict=True))
 
     def p(look: Look | None, falling: bool = False) -> float | None:
-        if look is None:
-            return None
-        return both[id(look)][int(falling)] if id(look) in both else p_value(look, null[id(look)])
+        return None if look is None else both[id(look)][int(falling)]
 
     found = []
     for item in prepared:
