@@ -111,7 +111,7 @@ hypotheses:
 def test_a_user_s_own_names_are_spelled_out_so_that_hypotheses_stand_for_themselves():
     cover, two_tone, within = read_library(OWN).hypotheses
     assert (cover.origin, cover.offline.params) == ("own", {"by": ["hedge", "tree"]})
-    assert matcher_label(cover.offline) == "occluded_by(any_depth=false, by=hedge|tree) v1"
+    assert matcher_label(cover.offline) == "occluded_by(any_depth=false, by=hedge|tree) v2"
     assert two_tone.classes == ("car", "voiture", "vru") and two_tone.offline is None
     assert {"voiture", "car", "van"} < set(within.offline.params["of"])
     # Without the names of the file, as where they were kept.

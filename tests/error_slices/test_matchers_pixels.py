@@ -37,7 +37,7 @@ def many(n):
         ("dark_box", {"luma": [60, 36, 255]}, [0, 2, -16.25]),
         ("glare", {"glare": [0.15, 0.27, 0]}, [0, 2, -2.5]),
         ("low_figure_ground", {"luma": [100, 100, 90], "ring_luma": [112.75, 100, 115.5]}, [0, 2.5, -2.5]),
-        ("camouflage", {"likeness": [0.93, 0.99, 0.84]}, [0, 2, -3]),
+        ("camouflage", {"likeness": [0.93, 0.99, 0.84], "saturation": [0.3] * 3}, [0, 2, -3]),
         ("low_texture", {"deviation": [0.1, 0.04, 0.16]}, [0, 2, -2]),
     ],
 )
@@ -45,6 +45,11 @@ def test_a_measurement_is_half_at_its_threshold(name, columns, logit):
     got = matched(many(3), name, features(**columns))
     assert_allclose(got.logit, logit, atol=1e-9)
     assert_allclose(got.c, logistic(np.array(logit)), atol=1e-9)
+
+
+def test_nothing_blends_into_a_picture_without_colours():
+    got = matched(many(2), "camouflage", features(likeness=[0.99, 0.99], saturation=[0.3, 0.001]))
+    assert got.c[0] > 0.8 and np.isnan(got.c[1])
 
 
 def test_an_image_is_dark_if_its_upper_third_is_too():

@@ -12,6 +12,8 @@ from core.error_slices.matchers.scales import Matched, both, logistic, robust_z
 from core.error_slices.matchers.scene import Scene
 
 Params = Mapping[str, Any]
+NO_COLOUR = 0.005
+"""Mean saturation of a picture below which it is grey, such as one of an infrared camera."""
 
 
 def dark_box(scene: Scene, params: Params) -> Matched:
@@ -31,8 +33,12 @@ def low_figure_ground(scene: Scene, params: Params) -> Matched:
 
 
 def camouflage(scene: Scene, params: Params) -> Matched:
-    """The box has the colours of the ring around it; most boxes share 0.8 to 0.9 of them, so that only more says something."""
-    return logistic((_column(scene, "likeness") - params["likeness"]) / 0.03)
+    """The box has the colours of the ring around it; most boxes share 0.8 to 0.9 of them, so that only more says something.
+
+    In a picture without colours everything shares them, which says nothing: there is no score.
+    """
+    likeness = np.where(_column(scene, "saturation") < NO_COLOUR, np.nan, _column(scene, "likeness"))
+    return logistic((likeness - params["likeness"]) / 0.03)
 
 
 def low_texture(scene: Scene, params: Params) -> Matched:

@@ -16,7 +16,7 @@ from core.error_slices.units import SIDE_OF, ErrorType, Side, Visible
 from core.error_slices.vocabulary import Vocabulary, load_vocabulary
 from core.errors import InputError, Problem
 
-VERSION = 1
+VERSION = 2
 """Raised with every change of a score."""
 Looks = Literal["box", "neighbours", "pixels"]
 _BOXES: frozenset[Side] = frozenset(("gt", "pred"))
@@ -178,7 +178,13 @@ _ALL_MATCHERS = (
         {"contrast": _number(0.05)},
     ),
     Matcher(
-        "camouflage", "the colours of its surroundings", "texture", "pixels", _REGIONS, appearance.camouflage, {"likeness": _number(0.93)}
+        "camouflage",
+        "the colours of its surroundings",
+        "texture; anything in a picture without colours",
+        "pixels",
+        _REGIONS,
+        appearance.camouflage,
+        {"likeness": _number(0.93)},
     ),
     Matcher("low_texture", "hardly any texture", "", "pixels", _ALL, appearance.low_texture, {"deviation": _number(0.1)}),
     Matcher(
@@ -214,7 +220,7 @@ MATCHERS: Mapping[str, Matcher] = {m.name: m for m in _ALL_MATCHERS}
 
 
 def matcher_label(offline: OfflineMatcher) -> str:
-    """Name, parameters and version as one text, e.g. "occluded_by(any_depth=false, by=person) v1"."""
+    """Name, parameters and version as one text, e.g. "occluded_by(any_depth=false, by=person) v2"."""
     filled = sorted(MATCHERS[offline.name].filled(offline.params).items())
     shown = {k: v if isinstance(v, str) else "|".join(v) if isinstance(v, list | tuple) else canonical_json(v) for k, v in filled}
     inner = ", ".join(f"{k}={v}" for k, v in shown.items())
