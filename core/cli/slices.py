@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -15,8 +16,7 @@ import typer
 from core.cli import options as o
 from core.cli.show import say
 from core.cli.slice_vision import ask_vision
-from core.error_slices.attach import with_detections
-from core.error_slices.detect import detect_folder
+from core.error_slices.detect import LEAST_CONFIDENCE
 from core.error_slices.detections import DetectionSet
 from core.error_slices.planted import PlantedSettings
 from core.error_slices.repair.export import Pictures
@@ -26,10 +26,11 @@ from core.error_slices.vision.options import MatchOptions
 from core.errors import InputError
 from core.operators import slice_bench, slice_files, slice_repair
 from core.operators import slices as operators
-from core.operators.detection_sources import look_at_detections
+from core.operators.detection_sources import beside_truth, look_at_detections, prepare_detector, run_detector
 from core.operators.slice_report import Halves, SliceReport, SliceRow, SliceSettings
 from core.settings import Settings
 from core.storage import Store, open_store
+from core.trajectories.report import several
 
 Way = Literal["logprob", "sampled", "verbalised"]
 slices = typer.Typer(no_args_is_help=True, help="Error slices: import detections, match hypotheses, test them, export them for repair.")
@@ -63,6 +64,11 @@ def units(
     """Reads detections, compares them with the ground truth, and keeps them."""
     if weights and predictions is not None:
         raise InputError("Name a file of predictions or weights that make them, not both.")
+    options = dict[str, Any](o.pairs(option, "--option"))
+    if wrong := options.keys() & signature(look_at_detections).parameters.keys():
+        raise InputError(
+            f"--option: {', '.join(sorted(wrong))} is no option of a reader; --format, --images, --class, --model and --name say it."
+        )
     content = look_at_detections(
         truth,
         predictions,
@@ -71,7 +77,7 @@ def units(
         class_map=None if weights else o.pairs(class_map, "--class") or None,
         model=model,
         name=name,
-        **dict[str, Any](o.pairs(option, "--option")),
+        **options,
     ).content
     if weights:
         content = _detected(content, weights, images, o.pairs(class_map, "--class"), name)
@@ -88,7 +94,7 @@ def units(
         _json(head | counts | {"report": content.report.to_json(), "out": _name(out)})
         return
     _print_source(content)
-    say(f"At confidence {confidence:g} and IoU {iou:g}: {counts['units']:,} units.")
+    say(f"At confidence {confidence:g} and IoU {iou:g}: {several(counts['units'], 'unit', 'units')}.")
     for what, n in (counts["kinds"] | counts["left_out"]).items():
         say(f"  {what}: {n:,}")
     if saved is not None:
@@ -99,9 +105,11 @@ def _detected(truth: DetectionSet, weights: str, images: Path | None, class_map:
     """The ground truth with what a detector finds on its images now."""
     if images is None:
         raise InputError("--weights needs --images, the folder of the images that the detector looks at.")
-    home = Settings.from_environment().home
-    found = detect_folder(weights, images, folder=home / "weights", progress=lambda done, of: _progress("Detecting", done / max(of, 1)))
-    return with_detections(truth, found, class_map or None, name=name)
+    loaded = prepare_detector(Settings.from_environment(), truth, weights, class_map or None)
+    found = run_detector(
+        loaded, confidence=LEAST_CONFIDENCE, progress=lambda done, of: _progress("Detecting", done / max(of, 1))
+    )  # fmt: skip
+    return beside_truth(truth, found, class_map or None, name)
 
 
 @slices.command("match")
@@ -228,7 +236,8 @@ def export(
     if as_json:
         _json(done.to_json())
         return
-    say(f"{done.images:,} images, {done.hard:,} with a unit of a slice; {len(done.files):,} files and {done.pictures:,} pictures in {out}.")
+    files, pictures = several(len(done.files), "file", "files"), several(done.pictures, "picture", "pictures")
+    say(f"{several(done.images, 'image', 'images')}, {done.hard:,} with a unit of a slice; {files} and {pictures} in {out}.")
     for note in done.notes:
         say(f"note: {note}")
     for what, n in done.left_out.items():
@@ -305,12 +314,14 @@ def _progress(what: str, share: float) -> None:
 
 def _print_source(content: DetectionSet) -> None:
     r = content.report
-    counted = f"{len(content.images):,} images, {len(content.truth):,} instances, {len(content.predictions):,} predictions"
-    say(f"{content.name}: {counted} ({r.format}).")
+    said = (len(content.images), "image"), (len(content.truth), "instance"), (len(content.predictions), "prediction")
+    counted = ", ".join(several(n, what, f"{what}s") for n, what in said if n or content.classified is None)
+    say(f"{content.name}: {counted} ({r.format}).{' Synthetic data.' if content.synthetic else ''}")
     for what, n in r.counts.items():
         say(f"  {what}: {n:,}")
     for name, n in r.unmapped.items():
-        say(f'  class "{name}" has no class on the other side: {n:,} boxes; --class "prediction class=ground-truth class" names one')
+        how = '--class "prediction class=ground-truth class" names one'
+        say(f'  class "{name}" has no class on the other side: {several(n, "box", "boxes")}; {how}')
     for p in r.problems[:20]:
         say(f"  note: {p}")
     if len(r.problems) > 20:
@@ -340,7 +351,7 @@ def _print_report(report: SliceReport, rows: list[SliceRow]) -> None:
 def _rate(r: ErrorRate) -> str:
     if r.value is None or r.low is None or r.high is None:
         return "no unit"
-    return f"{r.value:.1%} [{r.low:.1%}, {r.high:.1%}] (n = {r.n:,}, {r.images:,} images)"
+    return f"{r.value:.1%} [{r.low:.1%}, {r.high:.1%}] (n = {r.n:,}, {several(r.images, 'image', 'images')})"
 
 
 def _name(path: Path | None) -> str | None:

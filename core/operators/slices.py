@@ -18,6 +18,7 @@ from core.error_slices.detection_files import digests_of, read_detections, write
 from core.error_slices.detections import DetectionSet, FloatArray
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.library import classes_of, load_library
+from core.error_slices.matchers.registry import check_matcher
 from core.error_slices.matching import make_units
 from core.error_slices.population import own_boxes, population
 from core.error_slices.score_files import StoredScores, scores_for, stored_scores
@@ -92,7 +93,6 @@ def load_demo(store: Store, who: str = "") -> SavedDetections:
     out = []
     for file, name in DEMO_SETS.items():
         content = read_source("coco", DEMO / "ground_truth.json", DEMO / file, images=DEMO / "images", model=name, name=name)
-        content = replace(content, synthetic=True, licence="CC0-1.0")
         digests = digests_of(content)
         found = store.detections.find(digests.digest)
         out.append(keep_detections(store, content, who=who) if found is None or found.deleted else found)
@@ -108,12 +108,15 @@ def open_detections(store: Store, set_id: str) -> DetectionSet:
     saved = store.detections.get(set_id)
     if not saved.folder.is_dir():
         raise InputError(f'The files of the detections "{saved.name}" are gone from the workspace; import them again.')
-    return _open(str(saved.folder), saved.digest)
+    return _open(str(saved.folder), saved.digest, saved.name)
 
 
 @lru_cache(maxsize=8)
-def _open(folder: str, digest: str) -> DetectionSet:
-    return read_detections(Path(folder))
+def _open(folder: str, digest: str, name: str) -> DetectionSet:
+    content = read_detections(Path(folder))
+    if digests_of(content).digest != digest:
+        raise InputError(f'The files of the detections "{name}" were changed: they are not those that were imported. Import them again.')
+    return content
 
 
 def hypotheses_of(store: Store, set_id: str) -> tuple[Hypothesis, ...]:
@@ -131,9 +134,11 @@ def add_hypotheses(store: Store, set_id: str, hypotheses: Iterable[Hypothesis], 
     """Add hypotheses to those that are tested on a set.
 
     Raises:
-        InputError: There is no such set, or an id is taken.
+        InputError: There is no such set, an id is taken, or a matcher cannot be used.
     """
     new = list(hypotheses)
+    if wrong := [p for h in new if h.offline is not None for p in check_matcher(h.id, h.offline, h.error, None)]:
+        raise InputError("Nothing was added: some hypotheses cannot be matched as they are", wrong)
     taken = {h.id for h in library()} & {h.id for h in new}
     if taken:
         raise InputError(f"The library has hypotheses of these names already: {', '.join(sorted(taken))}; give yours others.")
@@ -174,7 +179,6 @@ def slice_report(store: Store, set_id: str, settings: SliceSettings | None = Non
     samples = [_sample(units, populations[h.id], scores[h.id]) for h in hypotheses if h.id in scores]
     tested = {t.hypothesis_id: t for t in verify(samples, settings.test)}
     leaders = _groups(units, [h for h in hypotheses if h.id in tested], scores, tested)
-    decided, clicks = _said(store, set_id)
     rows = [
         SliceRow(
             hypothesis=h,
@@ -183,8 +187,8 @@ def slice_report(store: Store, set_id: str, settings: SliceSettings | None = Non
             population=populations[h.id] if len(populations[h.id].units) else None,
             scores=scores.get(h.id),
             group=leaders.get(h.id, h.id),
-            judgement=decided.get(h.id),
-            clicks=clicks.get(h.id, {}),
+            judgement=None,
+            clicks={},
         )
         for h in hypotheses
     ]
@@ -192,7 +196,20 @@ def slice_report(store: Store, set_id: str, settings: SliceSettings | None = Non
         [saved.digest, _plain(settings), [h.to_json() for h in hypotheses], {i: s.sha256 for i, s in sorted(stored.items())}]
     )
     tell("Done", 1.0)
-    return SliceReport(saved, units, settings, tuple(sorted(rows, key=_order)), digest, problems)
+    made = SliceReport(saved, units, settings, tuple(sorted(rows, key=_order)), digest, problems)
+    return judged(made, judgements(store, set_id))
+
+
+def judged(report: SliceReport, said: Iterable[Judgement]) -> SliceReport:
+    """A report with the judgements of now: the last decision on each slice, and its judged crops by verdict."""
+    decided, clicks = dict[str, Judgement](), dict[str, Counter[str]]()
+    for j in said:
+        if j.unit_id:
+            clicks.setdefault(j.hypothesis_id, Counter())[j.verdict] += 1
+        else:
+            decided[j.hypothesis_id] = j
+    rows = ((r, r.hypothesis.id) for r in report.rows)
+    return replace(report, rows=tuple(replace(r, judgement=decided.get(i), clicks=dict(clicks.get(i, {}))) for r, i in rows))
 
 
 def report_key(store: Store, set_id: str, settings: SliceSettings) -> str:
@@ -246,8 +263,12 @@ def judge(store: Store, set_id: str, judgements: Sequence[NewJudgement]) -> tupl
 
 
 def judgements(store: Store, set_id: str, hypothesis_id: str | None = None) -> tuple[Judgement, ...]:
-    """What each person last said of each slice and each unit; a `unit_id` of "" means the slice as a whole."""
-    return store.slice_judgements.current(set_id, hypothesis_id)
+    """What each person last said of each slice and each unit; a `unit_id` of "" means the slice as a whole.
+
+    What was said of a hypothesis that was retracted says nothing of another one that has its id now.
+    """
+    since = store.slice_hypotheses.since(set_id)
+    return store.slice_judgements.current(set_id, hypothesis_id, since)
 
 
 def scores_of(saved: SavedDetections, units: Units, hypothesis: Hypothesis, population: Population) -> Scores | None:
@@ -284,17 +305,6 @@ def _sample(units: Units, population: Population, scores: Scores) -> Sample:
     box = np.clip(own[:, 2:] - own[:, :2], 0, None).prod(1)
     strata_of = strata(box, units.cls[at])
     return Sample(scores.hypothesis_id, scores.c, scores.logit, population.loss, population.image, weight, strata_of)
-
-
-def _said(store: Store, set_id: str) -> tuple[dict[str, Judgement], dict[str, Mapping[str, int]]]:
-    """The last decision on each slice, and its judged crops by verdict."""
-    decided, clicks = dict[str, Judgement](), dict[str, Counter[str]]()
-    for j in store.slice_judgements.current(set_id):
-        if j.unit_id:
-            clicks.setdefault(j.hypothesis_id, Counter())[j.verdict] += 1
-        else:
-            decided[j.hypothesis_id] = j
-    return decided, {i: dict(c) for i, c in clicks.items()}
 
 
 def _groups(units: Units, hypotheses: Sequence[Hypothesis], scores: Mapping[str, Scores], tested: Mapping[str, Tested]) -> dict[str, str]:

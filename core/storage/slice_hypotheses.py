@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -74,6 +75,17 @@ class SliceHypotheses:
         """Documents of the hypotheses that stand, in the order in which they were added."""
         with self.db.read() as c:
             return tuple(self._present(c, set_id).values())
+
+    def since(self, set_id: str) -> dict[str, datetime]:
+        """Since when each id means what it means now, where it once meant something else."""
+        if not is_id(set_id):
+            return {}
+        meant, out = dict[str, Any](), dict[str, datetime]()
+        with self.db.read() as c:
+            for r in c.execute(sa.select(_h.hypothesis_id, _h.document, _h.at).where(_h.set_id == set_id).order_by(_h.seq)):
+                if meant.setdefault(r.hypothesis_id, r.document) != r.document:
+                    meant[r.hypothesis_id], out[r.hypothesis_id] = r.document, r.at
+        return out
 
     def _present(self, c: sa.Connection, set_id: str) -> dict[str, dict[str, Any]]:
         out = dict[str, dict[str, Any]]()

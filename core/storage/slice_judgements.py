@@ -116,10 +116,19 @@ class SliceJudgements:
             rows = c.execute(query).all()
         return tuple(Judgement(r.uid, r.hypothesis_id, r.unit_id, r.verdict, r.note, r.who, r.payload, at=r.at) for r in rows)
 
-    def current(self, set_id: str, hypothesis_id: str | None = None) -> tuple[Judgement, ...]:
-        """What each person last said of each slice and each unit, in the order of saying; what was withdrawn is not there."""
+    def current(self, set_id: str, hypothesis_id: str | None = None, since: Mapping[str, datetime] | None = None) -> tuple[Judgement, ...]:
+        """What each person last said of each slice and each unit, in the order of saying; what was withdrawn is not there.
+
+        Args:
+            set_id: Of the detections.
+            hypothesis_id: Of which slice; of all otherwise.
+            since: Times from which on judgements count, by hypothesis; always where it names none.
+        """
+        since = since or {}
         last = dict[tuple[str, str, str], Judgement]()
         for j in self.all(set_id, hypothesis_id):
+            if j.hypothesis_id in since and j.at < since[j.hypothesis_id]:
+                continue
             key = (j.who, j.hypothesis_id, j.unit_id)
             last.pop(key, None)
             if j.verdict != "withdraw":

@@ -25,7 +25,7 @@ from core.storage.runs import Runs
 from core.storage.slice_hypotheses import SliceHypotheses
 from core.storage.slice_judgements import SliceJudgements
 from core.storage.tables import Tables
-from core.storage.uploads import Uploads
+from core.storage.uploads import Uploads, sweep
 from core.storage.verification import Verification
 
 
@@ -98,6 +98,7 @@ def open_store(settings: Settings) -> Store:
     odds = Odds(db)
     uploads = Uploads(db, settings.uploads)
     uploads.sweep()
+    sweep(settings.detections)
     return Store(
         db=db,
         odds=odds,

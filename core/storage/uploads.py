@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -104,15 +105,7 @@ class Uploads:
 
     def sweep(self) -> int:
         """Remove what uploads that were cut off a day ago or longer have left; the number of files removed."""
-        removed = 0
-        for part in self.folder.glob(".*.part"):
-            try:
-                if time.time() - part.stat().st_mtime > _STALE_SECONDS:
-                    part.unlink()
-                    removed += 1
-            except OSError:  # another process removed it, or finished writing it
-                continue
-        return removed
+        return sweep(self.folder)
 
     def _rows(self, where: sa.ColumnElement[bool]) -> tuple[Upload, ...]:
         u, f = schema.uploads.c, schema.files.c
@@ -135,3 +128,16 @@ class Uploads:
             part.replace(target)  # whole or not at all; two that race put the same bytes there
         finally:
             part.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> int:
+    """Remove files and folders `.*.part` that writers which were cut off a day ago or longer have left; how many were removed."""
+    removed = 0
+    for part in folder.glob(".*.part"):
+        try:
+            if time.time() - part.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(part) if part.is_dir() else part.unlink()
+                removed += 1
+        except OSError:  # another process removed it, or finished writing it
+            continue
+    return removed

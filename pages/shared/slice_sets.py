@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -13,8 +12,8 @@ import streamlit as st
 from core.digest import sha256_json
 from core.error_slices.detections import DetectionSet
 from core.operators import slices
-from core.operators.slice_report import SliceReport, SliceRow, SliceSettings
-from core.storage import Judgement, SavedDetections
+from core.operators.slice_report import SliceReport, SliceSettings
+from core.storage import SavedDetections
 from pages.shared import jobs, shell, slice_settings, state
 from pages.shared.jobs import Job
 from pages.shared.markup import Text, code, fill
@@ -113,7 +112,7 @@ def report(now: SavedDetections, settings: SliceSettings, show: Callable[[Job], 
     store, step = state.store(), [""]
     key = ("slices", store.db.name, now.id, now.digest, now.name, settings, stamp(now))
     if (found := _recent().get(key)) is not None:
-        return judged(found, slices.judgements(store, now.id))
+        return slices.judged(found, slices.judgements(store, now.id))
     place = st.empty()
 
     def work(tell: jobs.Report) -> SliceReport:
@@ -127,7 +126,7 @@ def report(now: SavedDetections, settings: SliceSettings, show: Callable[[Job], 
     place.empty()
     _recent().put(key, computed)
     jobs.forget(key)  # reports of large sets are large, and fewer of them are kept than of other results
-    return judged(computed, slices.judgements(store, now.id))
+    return slices.judged(computed, slices.judgements(store, now.id))
 
 
 class _Recent:
@@ -159,24 +158,6 @@ def stamp(now: SavedDetections) -> str:
     """Changes with the hypotheses of a set and with the scores that a model gave, not with judgements, which come by the second."""
     files = sorted((p.name, p.stat().st_mtime_ns) for p in (now.folder / "scores").glob("*.parquet"))
     return sha256_json([state.store().slice_hypotheses.of(now.id), files])
-
-
-def judged(found: SliceReport, said: tuple[Judgement, ...]) -> SliceReport:
-    """A report with the judgements as they are now."""
-    whole: dict[str, Judgement] = {}
-    clicks: dict[str, dict[str, int]] = {}
-    for j in said:
-        if j.unit_id:
-            counts = clicks.setdefault(j.hypothesis_id, {})
-            counts[j.verdict] = counts.get(j.verdict, 0) + 1
-        else:
-            whole[j.hypothesis_id] = j
-
-    def one(row: SliceRow) -> SliceRow:
-        name = row.hypothesis.id
-        return replace(row, judgement=whole.get(name), clicks=clicks.get(name, {}))
-
-    return replace(found, rows=tuple(one(r) for r in found.rows))
 
 
 def bar(job: Job, place: Any, step: str = "") -> None:

@@ -6,6 +6,7 @@ import csv
 import json
 
 import pytest
+from PIL import Image
 
 from core.cli import main
 from tests.operators.test_slices import small_ones_missed
@@ -118,7 +119,7 @@ def test_an_export_takes_the_half_that_verified_nothing_and_no_other(run, files,
     assert 0 < len(weights) == told["images"] < 60
     assert abs(sum(float(r["weight"]) for r in weights) / len(weights) - 1) < 1e-3
     code, _, err = run("slices", "export", "Street", "--hypothesis", "iv_small", "--images", "all", "--out", tmp_path / "no")
-    assert (code, "every one was used to verify the slices" in err) == (2, True)
+    assert (code, "the slices were verified on images of both halves" in err) == (2, True)
     assert not (tmp_path / "no").exists()
     code, _, err = run("slices", "export", "Street", "--hypothesis", "ci_edge", "--out", tmp_path / "no")
     assert (code, "ci_edge" in err) == (2, True)
@@ -135,9 +136,30 @@ def test_the_bench_tells_every_way_of_finding_slices(run):
     assert "The errors are made up." in out
 
 
+@pytest.mark.parametrize("name", ["name", "truth", "format", "progress"])
+def test_what_is_no_option_of_a_reader_is_refused_in_words(run, files, name):
+    code, out, err = run("slices", "units", *files, "--option", f"{name}=x", "--json")
+    assert (code, out) == (2, "")
+    assert f"--option: {name} is no option of a reader" in err
+    assert "Traceback" not in err
+
+
+def test_made_up_images_stay_so_by_the_word_of_their_file(run, files, tmp_path):
+    truth = json.loads(files[0].read_text())
+    files[0].write_text(json.dumps(truth | {"info": {"synthetic": True}}))
+    code, out, _ = run("slices", "units", *files, "--name", "Street")
+    assert (code, out.splitlines()[0]) == (0, "Street: 60 images, 480 instances, 292 predictions (coco). Synthetic data.")
+    assert json.loads(run("slices", "verify", "Street", "--json")[1])["detections"]["synthetic"]
+    run("slices", "export", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "repair")
+    run("slices", "units", tmp_path / "repair/coco/annotations.json", "--name", "Again")
+    assert json.loads(run("slices", "verify", "Again", "--json")[1])["detections"]["synthetic"]
+
+
 def test_predictions_come_from_a_file_or_from_weights(run, files, tmp_path):
     assert "not both" in run("slices", "units", *files, "--weights", "yolo.pt")[2]
     assert "needs --images" in run("slices", "units", files[0], "--weights", "yolo.pt")[2]
     code, _, err = run("slices", "units", files[0], "--weights", tmp_path / "no.pt", "--images", tmp_path)
-    assert code == 2
-    assert "no" in err
+    assert (code, 'No image of "truth" has a file here' in err) == (2, True)
+    Image.new("RGB", (1000, 600)).save(tmp_path / "0.jpg")
+    code, _, err = run("slices", "units", files[0], "--weights", tmp_path / "no.pt", "--images", tmp_path)
+    assert (code, "no.pt" in err) == (2, True)

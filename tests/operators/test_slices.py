@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from core.error_slices.detection_files import write_detections
 from core.error_slices.detections import Boxes, ClassName, DetectionSet, Image
 from core.error_slices.hypotheses import Hypothesis, OfflineMatcher
 from core.error_slices.score_files import write_scores
@@ -154,6 +156,36 @@ def test_nothing_stays_of_detections_whose_name_is_taken(store: Store) -> None:
     with pytest.raises(InputError, match="already"):
         slices.keep_detections(store, small_ones_missed(seed=1), name="one")
     assert sorted(store.detections.parent.iterdir()) == before
+
+
+def test_an_accepted_claim_does_not_lend_its_acceptance_to_another_of_its_name(store: Store) -> None:
+    saved = slices.keep_detections(store, small_ones_missed())
+    mine = Hypothesis("mine", "It is left.", "FN", "intrinsic_difficulty", offline=OfflineMatcher("near_edge", {}))
+    slices.add_hypotheses(store, saved.id, [mine])
+    wrong = replace(mine, id="wrong", offline=OfflineMatcher("edge", {}))
+    with pytest.raises(InputError, match="Nothing was added"):  # else no report of the set could be made any more
+        slices.add_hypotheses(store, saved.id, [wrong])
+    slices.judge(store, saved.id, [NewJudgement(uuid4().hex, "mine", "", "accept", who="Ann")])
+    slices.retract_hypothesis(store, saved.id, "mine")
+    slices.add_hypotheses(store, saved.id, [replace(mine, text="It is right.")])
+    row = slices.slice_report(store, saved.id).row("mine")
+    assert row is not None
+    assert row.judgement is None
+    assert slices.judgements(store, saved.id) == ()
+
+
+@pytest.mark.parametrize("what", ["classes", "model", "everything"])
+def test_files_that_were_changed_are_refused(store: Store, what: str) -> None:
+    saved = slices.keep_detections(store, small_ones_missed(10))
+    path = saved.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    if what == "everything":  # another set in its place
+        shutil.rmtree(saved.folder)
+        write_detections(saved.folder, small_ones_missed(10, seed=1))
+    else:
+        path.write_text(json.dumps(manifest | {what: [["1", "lorry"]] if what == "classes" else "better"}))
+    with pytest.raises(InputError, match='files of the detections "Small ones" were changed'):
+        slices.open_detections(store, saved.id)
 
 
 def test_files_that_went_away_are_named(store: Store) -> None:

@@ -56,6 +56,32 @@ def test_process_that_dies_between_temporary_file_and_rename_leaves_nothing_half
     opened.close()
 
 
+@pytest.mark.parametrize("cut", ["Path.write_text", "os.replace"])
+def test_an_import_of_detections_that_dies_leaves_nothing_that_can_be_opened(settings: Settings, cut: str) -> None:
+    code = f"""
+from core.error_slices.detections import Boxes, ClassName, DetectionSet, Image
+from core.operators.slices import keep_detections
+empty = Boxes.of([], [], [])
+content = DetectionSet("s", "m", "detection", (ClassName("1", "car"),), (Image("1", "1.jpg", 9, 9),), empty, empty)
+store = open_store(settings)
+{cut} = lambda *a, **k: os._exit(9)
+keep_detections(store, content)
+"""
+    opened = open_store(settings)
+    dying = start(settings, code)
+    _, err = dying.communicate(timeout=60)
+    assert dying.returncode == 9, err
+    assert opened.detections.list() == ()
+    (part,) = settings.detections.iterdir()
+    assert part.name.startswith(".") and part.name.endswith(".part")
+    opened.close()
+    open_store(settings).close()
+    assert part.exists()  # it might belong to an import that is going on
+    os.utime(part, (0, 0))
+    open_store(settings).close()
+    assert list(settings.detections.iterdir()) == []
+
+
 def test_failed_rename_removes_the_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = open_store(Settings.from_environment({"ODDYSSEY_HOME": str(tmp_path)}))
 

@@ -58,6 +58,24 @@ def test_hypotheses_are_added_once_and_retracted_and_can_come_back(store: Store,
     assert store.slice_hypotheses.of("nothing") == ()
 
 
+def test_what_was_said_of_a_claim_says_nothing_of_another_one_with_its_id(store: Store, saved: SavedDetections) -> None:
+    claim = {"id": "iv_small", "text": "It is small."}
+    store.slice_hypotheses.add(saved.id, [claim])
+    store.slice_judgements.append(saved.id, [said(), said("1:g4")])
+    store.slice_hypotheses.retract(saved.id, "iv_small")
+    store.slice_hypotheses.add(saved.id, [claim])
+    assert store.slice_hypotheses.since(saved.id) == {}  # the same again: what was said holds
+    store.slice_hypotheses.retract(saved.id, "iv_small")
+    store.slice_hypotheses.add(saved.id, [claim | {"text": "It is blue."}])
+    since = store.slice_hypotheses.since(saved.id)
+    assert list(since) == ["iv_small"]
+    assert store.slice_judgements.current(saved.id, since=since) == ()
+    store.slice_judgements.append(saved.id, [said("2:g1")])
+    assert [j.unit_id for j in store.slice_judgements.current(saved.id, since=since)] == ["2:g1"]
+    assert len(store.slice_judgements.all(saved.id)) == 3
+    assert store.slice_hypotheses.since("nothing") == {}
+
+
 @pytest.mark.parametrize("set_id", ["", "deadbeef", "a b", "\x00", "é" * 99])
 def test_nothing_is_kept_for_a_set_that_is_not_there(store: Store, set_id: str) -> None:
     with pytest.raises(InputError, match="no saved set of detections"):

@@ -193,6 +193,7 @@ def assemble(
         report=SourceReport(parsed.format, tuple(parsed.files), {**read, **remarks.counts}, remarks.problems, unmapped_of(table)),
         dataset=parsed.dataset,
         licence=parsed.licence,
+        synthetic=parsed.synthetic,
         paired=parsed.paired,
     )
 

@@ -59,6 +59,8 @@ def parse(
     info = document.get("info")
     if isinstance(info, dict):
         parsed.dataset = str(info.get("description") or "")
+        parsed.licence = str(info.get("licence") or "")
+        parsed.synthetic = info.get("synthetic") is True
     folder = None if images is None else ImageFolder(images)
     fill_sizes(parsed.images, folder)
     read_truth(document, truth, parsed, index, masks=with_masks)

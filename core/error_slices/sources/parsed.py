@@ -164,7 +164,8 @@ class Parsed:
         dataset: Name of the data set, "" if not told.
         licence: Of the images, "" if not told.
         model: Name of the model, "" if not told.
-        paired: Ground truth and predictions of one id belong together, by the file's own word.
+        synthetic: The images are made up, by the file's own word.
+        paired: Ground truth and predictions of one id belong together, likewise.
         image_folder: Folder of the images that the source itself names, None if it names none.
     """
 
@@ -183,5 +184,6 @@ class Parsed:
     dataset: str = ""
     licence: str = ""
     model: str = ""
+    synthetic: bool = False
     paired: bool = False
     image_folder: Path | None = None
