@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from core.error_slices.generate.relevance import JudgedRelevance, judge_relevance
 from core.error_slices.hypotheses import ORIGINS
 from core.error_slices.known_slices import KnownSlices, error_units, expert_slices, read_known
 from core.error_slices.library import load_library
@@ -26,8 +27,10 @@ from core.error_slices.ties import best_first
 from core.error_slices.verification.settings import Sample
 from core.error_slices.verification.verdicts import verify
 from core.errors import InputError
+from core.llm import Endpoint
 from core.operators.slice_report import SliceReport, SliceRow
 from core.operators.slices import DEMO, DEMO_SETS
+from core.storage.store import Store
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ def slice_precision(report: SliceReport, known: KnownSlices, *, k: int = 10, cap
     errors[error_units(report.units)] = True
     scored = [r for r in report.rows if r.scores is not None]
     ranking = {r.hypothesis.id: _errors_of(r, report, errors) for r in scored}
-    accepted = {r.hypothesis.id: ranking[r.hypothesis.id] for r in scored if not r.why_not}
+    accepted = {r.hypothesis.id: ranking[r.hypothesis.id] for r in found_of(report)}
     truth = {name: units for name, units in known.units.items() if units}
     rules: tuple[Rule, ...] = ("equation", "release")
     found = {rule: precision_at_k(truth, accepted, k, rule=rule) for rule in rules}
@@ -183,6 +186,27 @@ def slice_precision(report: SliceReport, known: KnownSlices, *, k: int = 10, cap
         relevance=_relevance(known, truth, accepted),
         grounded=tuple(_grounded(report, truth[name], name, row, errors, k) for name, row in best.items()),
     )
+
+
+def found_of(report: SliceReport) -> tuple[SliceRow, ...]:
+    """The slices that tests or people accept, in the order of the report."""
+    return tuple(r for r in report.rows if r.scores is not None and not r.why_not)
+
+
+def judge_meaning(
+    store: Store, endpoint: Endpoint, report: SliceReport, known: KnownSlices, *, cancel: Callable[[], bool] | None = None
+) -> JudgedRelevance:
+    """Ask a language model which known slices each found one means, by their words alone; one call a found slice.
+
+    Args:
+        store: Keeps the answers.
+        endpoint: The judge; best not the model that wrote the statements.
+        report: The slices.
+        known: Those with errors count; their names are what they mean.
+        cancel: Asked now and then; True stops.
+    """
+    names = [name for name, units in known.units.items() if units]
+    return judge_relevance(store, endpoint, [r.hypothesis.text for r in found_of(report)], names, cancel=cancel)
 
 
 def _errors_of(row: SliceRow, report: SliceReport, errors: np.ndarray) -> list[int]:

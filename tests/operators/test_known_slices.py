@@ -18,6 +18,7 @@ from core.operators import slices
 from core.operators.slice_precision import known_of, slice_precision
 from core.settings import Settings
 from core.storage import NewJudgement, open_store
+from tests.stub_llm import text as answered
 
 
 def tiny_ones_missed(images=60):
@@ -149,6 +150,24 @@ def test_the_command_says_the_figures_and_gives_them_as_json(store, report, tmp_
     assert json.loads(run.stdout)["k"] == 5
     run = CliRunner().invoke(app, ["slices", "precision", "Tiny ones", "--known", str(tmp_path / "none.json")])
     assert run.exit_code != 0
+
+
+def test_a_judge_is_asked_what_found_slices_mean_only_with_a_yes(store, report, stub_llm, monkeypatch):
+    command = ["slices", "precision", "Tiny ones", "--judge"]
+    run = CliRunner().invoke(app, command)
+    assert run.exit_code != 0 and "No judge is connected." in str(run.exception)
+    for name, value in stub_llm.environment("judge").items():
+        monkeypatch.setenv(name, value)
+    small = report.row("iv_small").hypothesis.text
+    stub_llm.script = lambda r: answered('{"means": [1]}' if small in r.last else '{"means": []}')
+    found = slice_precision(report, known_of(report)).found["release"].slices
+    said = CliRunner().invoke(app, command).output
+    assert f"would get {found} calls at most" in said and not stub_llm.asked
+    told = json.loads(CliRunner().invoke(app, [*command, "--yes", "--json"]).stdout)["judged"]
+    assert len(stub_llm.asked) == found == told["calls"]["new"]
+    assert (told["precision"], told["recall"], told["n"], told["unread"]) == (pytest.approx(1 / found), 0.5, [found, 2], 0)
+    assert "as a language model judges: precision" in CliRunner().invoke(app, [*command, "--yes"]).output
+    assert len(stub_llm.asked) == found  # answers are kept
 
 
 def test_the_demo_knows_where_its_rules_struck(store):
