@@ -11,8 +11,11 @@ from core.operators.slice_report import SliceReport
 from pages.shared import shell, slice_settings, slice_text
 from pages.shared.markup import Text, count, fill, strong, table
 
-RISES = ((0.4, 150), (0.25, 400))
-"""Rise of the error over a slice, and units in it that see such a rise four times in five (simulated, error 0.2 outside, even scores)."""
+RISES = ((40, 350, 160), (25, 850, 380))
+"""Rise of the error over a slice in points, and units that see it four times in five as the only one of 37 hypotheses, and tested alone.
+
+Simulated, error 0.2 where the slice begins, even scores, two units an image.
+"""
 _SIDES = {"gt": "ground truth", "pred": "predictions", "image": "whole images", "seg": "masks"}
 _KINDS = {
     ("gt", "TP"): "found",
@@ -48,10 +51,13 @@ def notices(report: SliceReport) -> None:
     if report.settings.test.mode == "spearman":
         shell.note("Binned Spearman asks for ρ ≥ 0.5 at every number of bins; its verdicts are not controlled for many hypotheses.")
     if by["inconclusive"] and not by["verified"] and not by["elevated"]:
-        needs = " and ".join(f"about {n:,} to see a rise of {rise:.0%}" for rise, n in RISES)
+        needs = " and ".join(f"about {n:,} ({alone:,} tested alone) to see a rise of {rise} points" for rise, n, alone in RISES)
         most = max(t.inside.n for t in tested)
         if most:
-            shell.note(f"A slice needs {needs}, four times in five; the largest here has {count(most, 'unit')}. More images bring more.")
+            shell.note(
+                f"As the only one of a few dozen hypotheses, a slice needs {needs}, four times in five; "
+                f"the largest here has {count(most, 'unit')}. More images bring more."
+            )
 
 
 def how(report: SliceReport) -> None:
@@ -77,7 +83,8 @@ def how(report: SliceReport) -> None:
             f"q-values from Benjamini-Hochberg over the {n} tested. Trend and lift are two looks: for a false discovery rate of {t.fdr:g} "
             f"over both, ask for q below {t.fdr / 2:g}. Intervals are 95 % Wilson intervals, one at a time, on fewer units where those of "
             "one image fail together. “q adj.” is the trend after the means of size and class are taken out. “Power” is the chance that a "
-            "rise of 40 % over the slice would have been seen; “Saved” the errors that would go if the slice failed no more than the rest."
+            "rise of 40 points over the slice would have been seen; “Saved” the errors that would go if the slice failed no more than the "
+            "rest."
         )
         _not_scorable(report)
 

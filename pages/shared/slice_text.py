@@ -257,7 +257,7 @@ def smallest(report: SliceReport) -> str:
 
 def power(t: Tested) -> str:
     """The chance that a rise would have been seen, where it was computed."""
-    return "" if t.power is None else f"a rise of {t.power_rise:.0%} over the slice would be seen {t.power:.0%} of the time"
+    return "" if t.power is None else f"a rise of {100 * t.power_rise:.0f} points over the slice would be seen {t.power:.0%} of the time"
 
 
 def order(verdicts: Sequence[str]) -> list[str]:
