@@ -7,7 +7,7 @@ import streamlit as st
 from core.errors import OddysseyError
 from core.operators import RankResult
 from core.scoring import ScoringParameters
-from pages.shared import home_parts, results, shell, start, state
+from pages.shared import home_parts, results, shell, slice_last, start, state
 from pages.shared.shell import Action
 
 NAME = "Home"
@@ -21,6 +21,7 @@ with shell.errors_as_card(NAME, "The state of the workspace could not be compute
             NAME,
             "Nothing tested yet. Start with a table.",
             "Here you will see how much of the ODD was tested, which gap to test first, and why.",
+            slice_last.show,
         )
     summary = results.triage(current)
     space = state.seed_table(current).odd.base_space.size
@@ -55,3 +56,4 @@ with shell.errors_as_card(NAME, "The state of the workspace could not be compute
         home_parts.top_gaps(result)
     with right:
         home_parts.worst_values(current, summary)
+    slice_last.show()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import shell, slice_sets, slice_settings, slice_text, state
+from pages.shared import shell, slice_last, slice_sets, slice_settings, slice_text, state
 from pages.shared.shell import Action
 from pages.shared.slices import crops_page, decide, depth, files, hand_on, head, trend
 
@@ -31,6 +31,7 @@ with shell.errors_as_card(NAME, "The slice cannot be shown.", "What people judge
     settings = slice_settings.pin()
     sweep(str(state.settings().home))
     report = slice_sets.report(current, settings)
+    slice_last.keep(state.store(), report)
     slice_sets.pin(current)
     wanted = st.query_params.get(slice_sets.SLICE, "")
     row = report.row(wanted) or next(iter(report.rows), None)

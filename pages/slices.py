@@ -11,6 +11,7 @@ from pages.shared import (
     shell,
     slice_filters,
     slice_groups,
+    slice_last,
     slice_list,
     slice_match,
     slice_more,
@@ -19,6 +20,7 @@ from pages.shared import (
     slice_sets,
     slice_settings,
     slice_text,
+    state,
 )
 from pages.shared.shell import Action
 
@@ -36,6 +38,7 @@ with shell.errors_as_card(NAME, "The error slices cannot be shown."):
         st.stop()
     settings = slice_settings.pin()
     report = slice_sets.report(current, settings)
+    slice_last.keep(state.store(), report)
 top = st.container()
 slice_sets.pin(current)
 shown = slice_filters.controls(report, lambda: slice_sets.box(current))

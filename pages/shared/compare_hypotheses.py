@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -70,6 +71,10 @@ def headline(rows: list[SliceRow], found: tuple[Overlap, ...]) -> Text:
         return "Choose two to four hypotheses."
     names = {r.hypothesis.id: slice_text.short(r.hypothesis) for r in rows}
     known = [o for o in found if o.members is not None]
+    if not known and any(not np.isfinite(r.scores.c).any() for r in rows if r.scores is not None):
+        return "Some of these hypotheses have no unit with a score, so their overlap is not known."
+    if not known and any(o.shared for o in found):
+        return "No unit lies in these slices, so nothing overlaps."
     if not known:
         return "These hypotheses are about different units, so none stands for another."
     near = max(known, key=lambda o: o.members or 0.0)
@@ -95,6 +100,11 @@ def _curves(report: SliceReport, rows: list[SliceRow]) -> None:
             if b.rate.value is not None and b.rate.low is not None and b.rate.high is not None
         ]
     gamma = report.settings.test.gamma if x == "score" else None
+    for label in [k for k, found in lines.items() if not found]:
+        shell.note(fill("No unit has a score: {name}.", name=label))
+        del lines[label]
+    if not lines:
+        return
     wide(curves_chart(lines, AXES[x], shell.dark(), gamma), f"curves-{x}")
     sides = {_SIDES[SIDE_OF[r.hypothesis.error]] for r in rows}
     if len(sides) > 1:
@@ -142,7 +152,7 @@ def _overlaps(rows: list[SliceRow], found: tuple[Overlap, ...], report: SliceRep
             percent(o.members),
             percent(o.errors),
             percent(o.top),
-            chip("different units", "outline") if not o.shared else chip("near-equal", "wait") if _same(o, rows) else "",
+            chip("no unit in common", "outline") if not o.shared else chip("near-equal", "wait") if _same(o, rows) else "",
         ]
         for o in found
     ]

@@ -122,8 +122,8 @@ def headline(slices: ModelSlices, precision: ModelComparison | None, a: str, b: 
     if precision is not None and precision.mean.ap50.value is not None:
         d = precision.mean.ap50
         what = way(ChangeRow("", d.value, d.low, d.high, ""), "higher")
-        said = {"better": "finds more than", "worse": "finds less than", "open": "is not clearly better or worse than"}[what]
-        first = fill("{b} {said} {a} (mAP50 {d})", b=b, said=said, a=a, d=mark(signed(d.value)))
+        said = {"better": "has a higher mAP50 than", "worse": "has a lower mAP50 than", "open": "has no clearly different mAP50 from"}[what]
+        first = fill("{b} {said} {a} ({d}, {span})", b=b, said=said, a=a, d=mark(signed(d.value)), span=ends(d.low, d.high))
     else:
         overall = next(iter(slices.overall.values()), None)
         d_value = overall.difference if overall else None
@@ -291,7 +291,8 @@ def _cell(value: float | None, n: int) -> Markup:
 def _classes(c: ModelComparison, a: str, b: str) -> None:
     shell.section(
         "By class",
-        f"{count(len(c.classes), 'class', 'classes')} with ground truth; differences are {b} minus {a}, each with its 95 % interval",
+        f"{count(len(c.classes), 'class', 'classes')} with ground truth; differences are {b} minus {a}, each with its 95 % interval; "
+        f"those in fewer than {LEAST_IMAGES} images are never called better or worse",
     )
     first = {p.name: p for p in c.a.classes}
     second = {p.name: p for p in c.b.classes}
@@ -299,7 +300,8 @@ def _classes(c: ModelComparison, a: str, b: str) -> None:
     rows = []
     for d in order:
         pa, pb = first[d.name], second[d.name]
-        word, tone = _WORDS[way(ChangeRow("", d.ap50.value or 0.0, d.ap50.low, d.ap50.high, ""), "higher")]
+        few = d.ap50.images < LEAST_IMAGES  # resamples of a handful of images vary too little to speak of more or less
+        word, tone = _WORDS["open" if few else way(ChangeRow("", d.ap50.value or 0.0, d.ap50.low, d.ap50.high, ""), "higher")]
         rows.append(
             [
                 d.name,

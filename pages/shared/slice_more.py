@@ -35,10 +35,9 @@ def notices(report: SliceReport) -> None:
     by, tested = slice_text.counts(report), [r.tested for r in report.tested if r.tested is not None]
     images = report.units.detections.images
     if missing := sum(i.path is None for i in images):
-        n = "none" if missing == len(images) else f"{len(images) - missing:,}"
-        shell.note(
-            f"Of {count(len(images), 'image')} {n} has a file here: what looks at pixels cannot score the others, and there are no crops."
-        )
+        n, them = ("none", "any") if missing == len(images) else (f"{len(images) - missing:,}", "the others")
+        have = "have" if n != "none" and len(images) - missing != 1 else "has"
+        shell.note(f"Of {count(len(images), 'image')} {n} {have} a file here: what looks at pixels cannot score {them}.")
     if not tested:
         return
     passed, chance = sum(t.paper_pass for t in tested), slice_text.by_chance(report)
@@ -77,10 +76,12 @@ def how(report: SliceReport) -> None:
         known = slice_text.meanings(t.mode)
         meanings: list[list[Text]] = [[slice_text.verdict_chip(v), known[v]] for v in VERDICTS if v in known]
         shell.html(table(["Verdict", "Meaning"], meanings))
-        n = count(len(report.tested), "hypothesis", "hypotheses")
+        together = sum(r.tested is not None and (r.tested.q_trend is not None or r.tested.q_lift is not None) for r in report.tested)
+        n = f"{together:,} of {count(len(report.tested), 'hypothesis', 'hypotheses')}"
         shell.note(
             f"P-values come from {t.flips:,} random sign flips of whole images, so boxes of one image are not taken as independent; "
-            f"q-values from Benjamini-Hochberg over the {n} tested. Trend and lift are two looks: for a false discovery rate of {t.fdr:g} "
+            f"q-values from Benjamini-Hochberg over the {n} with enough units to be tested. "
+            f"Trend and lift are two looks: for a false discovery rate of {t.fdr:g} "
             f"over both, ask for q below {t.fdr / 2:g}. Intervals are 95 % Wilson intervals, one at a time, on fewer units where those of "
             "one image fail together. “q adj.” is the trend after the means of size and class are taken out. “Power” is the chance that a "
             "rise of 40 points over the slice would have been seen; “Saved” the errors that would go if the slice failed no more than the "

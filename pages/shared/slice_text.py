@@ -123,7 +123,13 @@ def finding(row: SliceRow) -> Markup:
     t = row.tested
     if t is None:
         return fill("where {text}", text=clause(row.hypothesis))
-    said = fill(_FOUND[row.hypothesis.error], a=mark(percent(t.inside.value)), b=percent(t.outside.value))
+    if t.inside.value is None:
+        none = "no unit has a score" if t.outside.value is None else "no unit has a score above γ"
+        return fill("where {text}: {none}", text=clause(row.hypothesis), none=none)
+    template = _FOUND[row.hypothesis.error]
+    if t.outside.value is None:
+        template = template.replace(", against {b} elsewhere", ", and no scored unit lies elsewhere")
+    said = fill(template, a=mark(percent(t.inside.value)), b=percent(t.outside.value))
     return fill("where {text}, {said}", text=clause(row.hypothesis), said=said)
 
 

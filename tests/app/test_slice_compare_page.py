@@ -32,7 +32,7 @@ def test_a_repair_shows_where_it_helped(before, after):
     app = open_page("slice_compare", detections=before.id)
     assert not app.exception
     said = text(app)
-    assert "model of After finds more than model of Before (mAP50 +" in said
+    assert "model of After has a higher mAP50 than model of Before ( +" in said
     assert "became better, 0 worse" in said
     assert "on the same 60 images." in said
     row = said.split("The object is very small in the image")[1]
@@ -43,10 +43,10 @@ def test_a_repair_shows_where_it_helped(before, after):
 def test_the_other_model_is_named_in_the_address(store, before, after):
     third = detection_set(store, "Third", 0.6)
     said = text(open_page("slice_compare", detections=before.id, other=third.id))
-    assert "model of Third finds more than model of Before" in said
+    assert "model of Third has a higher mAP50 than model of Before" in said
     said = text(open_page("slice_compare", detections=after.id, other="gone"))
     assert "The address asks to compare with &#34;gone&#34;, which does not have these images" in said
-    assert "model of Third finds less than model of After" in said
+    assert "model of Third has a lower mAP50 than model of After" in said
 
 
 def test_hypotheses_stand_side_by_side_with_their_overlap(before):

@@ -72,7 +72,10 @@ def _gallery(report: SliceReport, row: SliceRow, me: str) -> None:
         )
         order = crops.TABS[tab][1]
         shell.note(f"{order[:1].upper()}{order[1:]}.")
-    st.query_params[TAB] = tab
+    if tab != "top":
+        st.query_params[TAB] = tab
+    elif TAB in st.query_params:  # an address that only repeats what is usual would cost a press of the back button
+        del st.query_params[TAB]
     told: Told = st.session_state.get(told_key, Told())
     said = slices.judgements(state.store(), set_id)
     at = _order(report.digest, name, tab, gamma, report, row)

@@ -39,6 +39,10 @@ def view_of(digest: str, name: str, _report: SliceReport, _row: SliceRow) -> Win
 def _curve(report: SliceReport, row: SliceRow) -> None:
     sample = slices.sample_of(report, row)
     scored = np.isfinite(sample.c)
+    if not scored.any():
+        shell.section("Error by matching score")
+        shell.empty("No unit of this hypothesis has a score, so there is no curve.")
+        return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         head = st.empty()
         x: ScoreAxis = st.segmented_control(
