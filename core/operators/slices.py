@@ -15,7 +15,7 @@ import numpy as np
 from core.digest import sha256_json
 from core.error_slices.dedupe import slice_groups
 from core.error_slices.detection_files import digests_of, read_detections, write_detections
-from core.error_slices.detections import DetectionSet, FloatArray
+from core.error_slices.detections import DetectionSet, FloatArray, IntArray
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.library import classes_of, load_library
 from core.error_slices.matchers.registry import check_matcher
@@ -298,13 +298,21 @@ def _scores(
     return {h.id: out[h.id] for h in live if h.id in out}, problems
 
 
+@lru_cache(maxsize=8)
+def _pictures(content: DetectionSet) -> IntArray:
+    """For each image the first with the same picture, since copies of a picture fail together, shape (images,)."""
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(image.sha256, i) if image.sha256 else i for i, image in enumerate(content.images)], np.int64)
+
+
 def _sample(units: Units, population: Population, scores: Scores) -> Sample:
     at = population.units
     weight = population.weight if scores.weight is None else population.weight * scores.weight
     own = own_boxes(units, at)
     box = np.clip(own[:, 2:] - own[:, :2], 0, None).prod(1)
     strata_of = strata(box, units.cls[at])
-    return Sample(scores.hypothesis_id, scores.c, scores.logit, population.loss, population.image, weight, strata_of)
+    image = _pictures(units.detections)[population.image]
+    return Sample(scores.hypothesis_id, scores.c, scores.logit, population.loss, image, weight, strata_of)
 
 
 def _groups(units: Units, hypotheses: Sequence[Hypothesis], scores: Mapping[str, Scores], tested: Mapping[str, Tested]) -> dict[str, str]:

@@ -56,6 +56,17 @@ def small_ones_missed(images: int = 60, seed: int = 0) -> DetectionSet:
     )
 
 
+def test_copies_of_a_picture_count_as_one_image(store: Store) -> None:
+    content = small_ones_missed()
+    twice = replace(content, images=tuple(replace(im, sha256=f"{i // 2:064x}" if i < 20 else "") for i, im in enumerate(content.images)))
+    report = slices.slice_report(store, slices.keep_detections(store, twice).id)
+    row = report.row("iv_small")
+    assert row is not None and row.tested is not None
+    assert row.tested.overall.n == 480
+    assert row.tested.overall.images == 50
+    assert set(slices.sample_of(report, row).image.tolist()) == {*range(0, 20, 2), *range(20, 60)}
+
+
 def test_what_is_planted_is_found_and_every_hypothesis_says_where_it_stands(store: Store) -> None:
     saved = slices.keep_detections(store, small_ones_missed())
     report = slices.slice_report(store, saved.id)
