@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from core.operators import Prepared, RankResult, Triage
 from core.scoring import Failure
@@ -16,6 +18,11 @@ SHOWN = 20
 def say(text: str = "") -> None:
     """One line on stdout; what would steer a terminal is shown, not obeyed, as some texts come from files and models."""
     sys.stdout.write("".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text) + "\n")
+
+
+def say_json(data: Any) -> None:
+    """One value as JSON on one line of stdout."""
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def print_report(prepared: Prepared, report: CheckReport) -> None:

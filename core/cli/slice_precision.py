@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 
 from core.cli import options as o
 from core.cli.evaluate import interruptible
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.cli.slices import Confidence, Gamma, Set, set_named, workspace
 from core.error_slices.generate.relevance import JudgedRelevance
 from core.error_slices.hypotheses import CATEGORIES
@@ -57,8 +56,7 @@ def precision(
                 judged = judge_meaning(store, endpoint, report, slices, cancel=stop.is_set)
     if as_json:
         told = got.to_json() | ({} if judged is None else {"judged": _judged_object(judged)})
-        json.dump(told, sys.stdout, indent=2, allow_nan=False)
-        sys.stdout.write("\n")
+        say_json(told)
     else:
         for line in lines(got):
             say(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from core.cli import options as o
 from core.cli.evaluate import interruptible
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.cli.slices import Set, set_named, workspace
 from core.error_slices.generate.data_driven import DataOptions
 from core.errors import InputError
@@ -44,7 +43,7 @@ def propose(
             say(f"About {calls:,} calls ({plan.picture_calls:,} with pictures) of {', '.join(plan.models)}, {tokens}, {price}.")
         if calls and not yes:
             if as_json:
-                _json({"plan": {"calls": calls, "cost": plan.cost, "currency": plan.currency, "models": plan.models}, "sent": False})
+                say_json({"plan": {"calls": calls, "cost": plan.cost, "currency": plan.currency, "models": plan.models}, "sent": False})
             else:
                 say("Nothing was sent; add --yes to send them.")
             return
@@ -53,7 +52,7 @@ def propose(
         if add and found.hypotheses:
             operators.add_hypotheses(store, set_id, found.hypotheses)
     if as_json:
-        _json(
+        say_json(
             {
                 "hypotheses": [h.to_json() for h in found.hypotheses],
                 "left_out": [vars(x) for x in found.left_out],
@@ -73,7 +72,3 @@ def propose(
             say(f"{len(found.left_out):,} more were left out (--json tells why).")
     if found.stopped or (calls and not found.hypotheses and not found.left_out):
         sys.exit(1)
-
-
-def _json(data: Any) -> None:
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 import typer
 
 from core.cli import options as o
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.cli.slice_vision import ask_vision
 from core.error_slices.detect import LEAST_CONFIDENCE
 from core.error_slices.detections import DetectionSet
@@ -91,7 +90,7 @@ def units(
     counts = slice_files.unit_counts(made)
     if as_json:
         head = {} if saved is None else {"id": saved.id, "name": saved.name, "digest": saved.digest}
-        _json(head | counts | {"report": content.report.to_json(), "out": _name(out)})
+        say_json(head | counts | {"report": content.report.to_json(), "out": _name(out)})
         return
     _print_source(content)
     say(f"At confidence {confidence:g} and IoU {iou:g}: {several(counts['units'], 'unit', 'units')}.")
@@ -141,7 +140,7 @@ def match(
             told = ask_vision(store, set_id, settings, hypothesis or [], options, caps, yes=yes, quiet=as_json)
             if not yes:
                 if as_json:
-                    _json(told)
+                    say_json(told)
                 return
         report = operators.slice_report(store, set_id, settings, progress=_progress)
     rows = _chosen(report, hypothesis)
@@ -159,7 +158,7 @@ def match(
         for r in rows
     ]
     if as_json:
-        _json({"detections": report.saved.id, "hypotheses": found, "problems": list(report.problems), "out": _name(out)} | told)
+        say_json({"detections": report.saved.id, "hypotheses": found, "problems": list(report.problems), "out": _name(out)} | told)
     else:
         for f in found:
             counted = f"{f['scored']:,} of {f['units']:,} units scored ({f['source']}), {f['in_slice']:,} in the slice"
@@ -196,7 +195,7 @@ def verify(
     if out is not None:
         out.write_text(slice_files.report_csv(report), encoding="utf-8")
     if as_json:
-        _json(slice_files.report_object(replace(report, rows=tuple(rows))) | {"out": _name(out)})
+        say_json(slice_files.report_object(replace(report, rows=tuple(rows))) | {"out": _name(out)})
         return
     _print_report(report, rows)
 
@@ -234,7 +233,7 @@ def export(
             progress=_progress,
         )
     if as_json:
-        _json(done.to_json())
+        say_json(done.to_json())
         return
     files, pictures = several(len(done.files), "file", "files"), several(done.pictures, "picture", "pictures")
     say(f"{several(done.images, 'image', 'images')}, {done.hard:,} with a unit of a slice; {files} and {pictures} in {out}.")
@@ -261,7 +260,7 @@ def bench(
     else:
         report = slice_bench.bench_slices(settings=settings)
     if as_json:
-        _json(report.to_json())
+        say_json(report.to_json())
         return
     for line in slice_bench.bench_table(report):
         say(line)
@@ -356,7 +355,3 @@ def _rate(r: ErrorRate) -> str:
 
 def _name(path: Path | None) -> str | None:
     return None if path is None else str(path)
-
-
-def _json(data: Any) -> None:
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")

@@ -134,9 +134,9 @@ def propose_value(odd: Odd, hypothesis: Hypothesis, *, dimension: str = "", valu
     grows = [d for d in odd.dimensions if d.extendable]
     d = odd.by_name[dimension] if dimension else odd.by_name.get(ROAD_USERS) or (grows[0] if grows else odd.dimensions[0])
     name = _clean(value) if value else _short(hypothesis.text)
-    if name in d.by_name:
-        v = d.by_name[name]
-        return ValueProposal(d.name, name, True, v.tier, v.parent, v.definition, "The ODD has the value.")
+    same = next((x for x in d.values if x.name.casefold().replace(" ", "_") == name), None)
+    if same is not None:
+        return ValueProposal(d.name, same.name, True, same.tier, same.parent, same.definition, "The ODD has the value.")
     if not d.extendable:
         raise InputError(f'The dimension "{d.name}" takes no further values; choose one of {", ".join(x.name for x in grows)}.')
     parent = d.base[0].name if len(d.base) == 1 else ""

@@ -140,6 +140,22 @@ def test_pictures_that_a_matcher_needs_are_named_where_they_are_missing(store: S
         slice_repair.export_repair(store, demo.id, ["iv_dark"], tmp_path / "out", HALF, target_id=blind.id)
 
 
+def test_pictures_with_other_names_are_told_with_their_old_ones(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
+    content = slices.open_detections(store, demo.id)
+    train = part_of(content, "discovery", "images/train")
+    saved = slices.keep_detections(store, replace(train, name="train in images"))
+    done = slice_repair.export_repair(
+        store, demo.id, ["iv_small"], tmp_path / "out", HALF, target_id=saved.id, formats=["coco", "weights"], pictures="none"
+    )
+    renamed = json.loads((tmp_path / "out/manifest.json").read_text())["renamed"]
+    listed = json.loads((tmp_path / "out/coco/annotations.json").read_text())["images"]
+    assert renamed == {x["file_name"]: x["original_file_name"] for x in listed}
+    assert renamed["image_000001.jpg"] == "images/train-0.jpg"
+    assert len(renamed) == 161
+    assert any("161 pictures have another name" in n for n in done.notes)
+    assert "images/train-0.jpg," in (tmp_path / "out/sample_weights.csv").read_text()
+
+
 def test_two_exports_are_equal_byte_for_byte(store: Store, demo: SavedDetections, tmp_path: Path) -> None:
     for name in ("one", "two"):
         slice_repair.export_repair(store, demo.id, ["iv_dark", "iv_small"], tmp_path / name, HALF)

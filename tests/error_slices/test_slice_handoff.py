@@ -15,6 +15,7 @@ from core.acquisition import Request
 from core.error_slices.hypotheses import Hypothesis
 from core.errors import InputError
 from core.odd import built_in
+from core.odd.model import Value
 from core.operators import slice_handoff, slices
 from core.operators.slice_report import SliceReport, SliceRow
 from core.settings import Settings
@@ -82,6 +83,19 @@ def test_a_new_value_is_made_of_the_words_and_may_be_renamed() -> None:
         slice_handoff.propose_value(odd, HIDDEN, value="!!")
     with pytest.raises(InputError, match="takes no further values"):
         slice_handoff.propose_value(odd, HIDDEN, dimension="question_category", value="hidden")
+
+
+def test_a_value_is_known_whatever_its_case_and_words_may_be_of_any_language() -> None:
+    odd = built_in()
+    smoke = Value("Heavy Smoke", "extended")
+    users = odd.by_name["road_users_present"]
+    own = replace(odd, dimensions=tuple(replace(d, values=(*d.values, smoke)) if d is users else d for d in odd.dimensions))
+    p = slice_handoff.propose_value(own, HIDDEN, dimension="road_users_present", value="heavy smoke")
+    assert (p.value, p.known) == ("Heavy Smoke", True)
+    told = replace(HIDDEN, text="Fußgänger nachts 12px Donaudampfschifffahrtsgesellschaftskapitänspatent Überholverbotsschilderaufstellung")
+    value = slice_handoff.propose_value(odd, told).value
+    assert value.startswith("fussgänger_nachts_donaudampf")
+    assert len(value) <= 60
 
 
 def test_an_odd_with_the_value_is_saved_with_where_it_comes_from(store: Store, report: SliceReport) -> None:

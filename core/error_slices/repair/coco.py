@@ -50,6 +50,7 @@ def coco_files(content: RepairInput, names: Sequence[str]) -> tuple[dict[str, An
         x = d.images[i]
         entry: dict[str, Any] = {"id": image_id[i], "file_name": names[i], "width": x.width, "height": x.height}
         entry |= {} if own_image else {"original_id": x.id}
+        entry |= {} if names[i] == x.file_name else {"original_file_name": x.file_name}
         images.append(entry | by_side["image"].get(i, {}))
     annotations = _rows(content, d.truth, exported, image_id, class_id, by_side["gt"], left_out)
     predictions = _rows(content, d.predictions, exported, image_id, class_id, by_side["pred"], left_out)

@@ -169,10 +169,17 @@ def _write(part: Path, content: RepairInput, chosen: set[str], pictures: Picture
         left_out |= lost
         for name, text in labels.items():
             _put(part / "labels" / name, text)
-    copied = 0
+    copied, renamed = 0, dict[str, str]()
     if chosen & {"yolo", "coco"}:
         copied, lost = _pictures(part / "images", content, names, pictures, tell)
         left_out |= lost
+        renamed = {names[i]: content.detections.images[i].file_name for i in content.images.tolist()}
+        renamed = {new: old for new, old in renamed.items() if new != old}
+        if renamed:
+            notes.append(
+                f"{several(len(renamed), 'picture has', 'pictures have')} another name in images/, labels/ and the lists of pictures; "
+                "manifest.json says which, and tables keep the old one."
+            )
         if pictures == "none":
             notes.append("No picture was copied; put them into images/ under the names of the lists.")
         elif lost:
@@ -184,7 +191,8 @@ def _write(part: Path, content: RepairInput, chosen: set[str], pictures: Picture
         data = _put(part / name, text)
         files.append(ExportedFile(name, len(data), sha256_bytes(data)))
     groups = {name: int((table.group == g).sum()) for g, name in enumerate(table.groups)}
-    summary = {"files": [vars(f) for f in files], "groups": groups, "left_out": left_out, "notes": notes, "pictures": copied}
+    counts = {"groups": groups, "left_out": left_out, "notes": notes, "pictures": copied}
+    summary = {"files": [vars(f) for f in files], **counts, "renamed": renamed}
     _put(part / "manifest.json", _json(summary))
     tell("Done", 1.0)
     return tuple(files), len(content.images), copied, int(table.a.sum()), groups, left_out, tuple(notes)
