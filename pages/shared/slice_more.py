@@ -41,7 +41,7 @@ def notices(report: SliceReport) -> None:
     if not tested:
         return
     passed, chance = sum(t.paper_pass for t in tested), slice_text.by_chance(report)
-    if chance is not None:
+    if chance is not None and report.settings.test.mode != "paper":  # there it is the headline
         line = (
             "The rule as printed (windows of {w}, τ {tau}) passes {k} of {n} hypotheses; on the same scores it passes {c} of random losses."
         )

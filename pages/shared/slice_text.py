@@ -212,6 +212,9 @@ def provenance(report: SliceReport) -> Text:
         ),
         slice_settings.in_words(report.settings, s.task != "classification"),
     ]
+    if report.settings.halves == "verification":
+        part = count(sum(i.half == "verification" for i in u.detections.images), "image")
+        parts.append(f"Tests, and the errors in and out of slices, are of the {part} of the verification half alone.")
     if by["untested"]:
         parts.append(f"{count(by['untested'], 'hypothesis', 'hypotheses')} not tested.")
     parts.append(fill("Detections {d}.", d=code(s.digest[:6])))

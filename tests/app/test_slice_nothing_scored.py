@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from core.error_slices.hypotheses import Hypothesis
 from pages.shared import slice_last, slice_text
 from tests.apptest import html, open_page, text
@@ -36,6 +38,20 @@ def test_corrections_name_how_many_hypotheses_they_are_over(store):
     said = text(open_page("slices", detections=detection_set(store).id))
     tested, of = re.search(r"Benjamini-Hochberg over the (\d+) of (\d+) hypotheses with enough units", said).groups()
     assert 0 < int(tested) < int(of)
+
+
+def test_counts_of_all_images_are_not_taken_for_those_of_a_half(store):
+    said = text(open_page("slices", detections=detection_set(store).id, halves="verification"))
+    assert "on 60 images: " in said
+    n = int(re.search(r"Tests, and the errors in and out of slices, are of the (\d+) images of the verification half alone", said)[1])
+    assert 0 < n < 60
+
+
+@pytest.mark.parametrize(("mode", "times"), [("calibrated", 1), ("paper", 0)])
+def test_the_rule_as_printed_is_told_once(store, mode, times):
+    said = text(open_page("slices", detections=detection_set(store).id, mode=mode))
+    assert said.count("The rule as printed (windows of 5 units") == times
+    assert said.count("of random losses") == 1
 
 
 def test_a_slice_that_holds_every_unit_has_no_elsewhere():
