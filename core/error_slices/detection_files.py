@@ -98,6 +98,7 @@ def write_detections(folder: Path, content: DetectionSet, *, copy_images: bool =
             "digest": digests.digest,
             "truth_digest": digests.truth_digest,
         }
+        manifest["sha256"] = sha256_json(manifest)
         (part / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         read_detections(part)  # what could not be opened again must not be there
         if folder.exists():
@@ -107,6 +108,15 @@ def write_detections(folder: Path, content: DetectionSet, *, copy_images: bool =
         shutil.rmtree(part, ignore_errors=True)
         raise
     return WrittenDetections(digests.digest, digests.truth_digest, folder)
+
+
+def digest_in(folder: Path) -> str:
+    """The digest that a set was written with, whatever goes into digests today.
+
+    Raises:
+        InputError: There is no manifest, or it was changed.
+    """
+    return str(_manifest(folder)["digest"])
 
 
 def read_detections(folder: Path) -> DetectionSet:
@@ -260,11 +270,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if manifest["version"] != VERSION:
             raise InputError(f'"{path}" is of version {manifest["version"]}; this program reads version {VERSION}.')
-        if not {IMAGES, TRUTH, PREDICTIONS} <= set(manifest["files"]) or not set(_FACTS) <= set(manifest):
+        if not {IMAGES, TRUTH, PREDICTIONS} <= set(manifest["files"]) or not {*_FACTS, "digest"} <= set(manifest):
             raise KeyError("files")
+        if manifest.get("sha256") not in (None, sha256_json({k: v for k, v in manifest.items() if k != "sha256"})):
+            raise InputError(f'"{path}" was changed since it was written. Import the detections again.')
     except OSError as e:
         raise InputError(f'"{path}" cannot be read: {e.strerror or e}.') from e
-    except (ValueError, KeyError, TypeError) as e:
+    except (ValueError, KeyError, TypeError, AttributeError) as e:
         raise InputError(f'"{path}" is not the manifest of a set of detections.') from e
     return manifest
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from core.digest import sha256_json
 from core.error_slices.dedupe import slice_groups
-from core.error_slices.detection_files import digests_of, read_detections, write_detections
+from core.error_slices.detection_files import digest_in, digests_of, read_detections, write_detections
 from core.error_slices.detections import DetectionSet, FloatArray, IntArray
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.library import classes_of, load_library
@@ -113,10 +113,9 @@ def open_detections(store: Store, set_id: str) -> DetectionSet:
 
 @lru_cache(maxsize=8)
 def _open(folder: str, digest: str, name: str) -> DetectionSet:
-    content = read_detections(Path(folder))
-    if digests_of(content).digest != digest:
-        raise InputError(f'The files of the detections "{name}" were changed: they are not those that were imported. Import them again.')
-    return content
+    if digest_in(Path(folder)) != digest:
+        raise InputError(f'The files of the detections "{name}" are not those that were imported. Import them again.')
+    return read_detections(Path(folder))
 
 
 def hypotheses_of(store: Store, set_id: str) -> tuple[Hypothesis, ...]:
@@ -212,16 +211,13 @@ def judged(report: SliceReport, said: Iterable[Judgement]) -> SliceReport:
     return replace(report, rows=tuple(replace(r, judgement=decided.get(i), clicks=dict(clicks.get(i, {}))) for r, i in rows))
 
 
-def report_key(store: Store, set_id: str, settings: SliceSettings) -> str:
-    """Changes whenever `slice_report` would say something else; what pages cache by, cheap to ask.
+def report_stamp(store: Store, saved: SavedDetections) -> str:
+    """Changes with the hypotheses of a set and with the scores that a model gave, not with judgements, which come by the second.
 
-    Raises:
-        InputError: There is no such set.
+    With the set's digest and name and the settings it is what pages keep a report by.
     """
-    saved = store.detections.get(set_id)
-    hypotheses = store.slice_hypotheses.of(set_id)
     files = sorted((p.name, p.stat().st_mtime_ns) for p in (saved.folder / "scores").glob("*.parquet"))
-    return sha256_json([saved.digest, saved.name, _plain(settings), hypotheses, files, store.slice_judgements.stamp(set_id)])
+    return sha256_json([store.slice_hypotheses.of(saved.id), files])
 
 
 def units_of(content: DetectionSet, settings: UnitSettings | None = None) -> Units:

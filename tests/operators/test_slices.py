@@ -130,7 +130,7 @@ def test_a_hypothesis_of_the_discovery_half_is_tested_on_the_other_half_alone(st
 def test_scores_of_a_model_go_before_those_of_a_matcher(store: Store) -> None:
     saved = slices.keep_detections(store, small_ones_missed())
     before = slices.slice_report(store, saved.id)
-    key = slices.report_key(store, saved.id, SliceSettings())
+    stamp = slices.report_stamp(store, saved)
     small = next(h for h in slices.library() if h.id == "iv_small")
     at = before.units.on("gt")[:400]
     c = np.linspace(0.01, 0.99, 400)
@@ -144,7 +144,7 @@ def test_scores_of_a_model_go_before_those_of_a_matcher(store: Store) -> None:
         {"units that the model was not asked about": 80},
     )
     assert report.digest != before.digest
-    assert slices.report_key(store, saved.id, SliceSettings()) != key
+    assert slices.report_stamp(store, saved) != stamp
 
 
 def test_what_people_say_is_told_with_the_row(store: Store) -> None:
@@ -153,12 +153,12 @@ def test_what_people_say_is_told_with_the_row(store: Store) -> None:
     def said(unit: str, verdict: str, who: str = "Ann") -> NewJudgement:
         return NewJudgement(uuid4().hex, "iv_small", unit, verdict, who=who)  # type: ignore[arg-type]
 
-    key = slices.report_key(store, saved.id, SliceSettings())
+    stamp = slices.report_stamp(store, saved)
     slices.judge(store, saved.id, [said("i0:g0", "accept"), said("i0:g1", "reject"), said("i0:g1", "accept", "Bob"), said("", "accept")])
     row = slices.slice_report(store, saved.id).row("iv_small")
     assert row is not None and row.judgement is not None
     assert (row.judgement.verdict, row.judgement.who, row.clicks) == ("accept", "Ann", {"accept": 2, "reject": 1})
-    assert slices.report_key(store, saved.id, SliceSettings()) != key
+    assert slices.report_stamp(store, saved) == stamp  # judgements are read each time
 
 
 def test_nothing_stays_of_detections_whose_name_is_taken(store: Store) -> None:
@@ -195,7 +195,9 @@ def test_files_that_were_changed_are_refused(store: Store, what: str) -> None:
         write_detections(saved.folder, small_ones_missed(10, seed=1))
     else:
         path.write_text(json.dumps(manifest | {what: [["1", "lorry"]] if what == "classes" else "better"}))
-    with pytest.raises(InputError, match='files of the detections "Small ones" were changed'):
+    with pytest.raises(
+        InputError, match=r'files of the detections "Small ones" are not those|manifest\.json" was changed since it was written'
+    ):
         slices.open_detections(store, saved.id)
 
 
