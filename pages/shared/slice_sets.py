@@ -9,7 +9,6 @@ from typing import Any
 
 import streamlit as st
 
-from core.digest import sha256_json
 from core.error_slices.detections import DetectionSet
 from core.operators import slices
 from core.operators.slice_report import SliceReport, SliceSettings
@@ -110,7 +109,7 @@ def report(now: SavedDetections, settings: SliceSettings, show: Callable[[Job], 
         InputError: The files of the set are gone, or a setting cannot be used.
     """
     store, step = state.store(), [""]
-    key = ("slices", store.db.name, now.id, now.digest, now.name, settings, stamp(now))
+    key = ("slices", store.db.name, now.id, now.digest, now.name, settings, slices.report_stamp(store, now))
     if (found := _recent().get(key)) is not None:
         return slices.judged(found, slices.judgements(store, now.id))
     place = st.empty()
@@ -152,12 +151,6 @@ class _Recent:
 @st.cache_resource(show_spinner=False)
 def _recent() -> _Recent:
     return _Recent()
-
-
-def stamp(now: SavedDetections) -> str:
-    """Changes with the hypotheses of a set and with the scores that a model gave, not with judgements, which come by the second."""
-    files = sorted((p.name, p.stat().st_mtime_ns) for p in (now.folder / "scores").glob("*.parquet"))
-    return sha256_json([state.store().slice_hypotheses.of(now.id), files])
 
 
 def bar(job: Job, place: Any, step: str = "") -> None:
