@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from core.error_slices.detections import Boxes, ClassName, DetectionSet, Image
 from core.error_slices.score_files import stored_scores, write_scores
 from core.error_slices.vision.ask import Keys, MatchSpec, ask_of, dropped, question_of, score_of
-from core.error_slices.vision.cost import plan_match, work_of
+from core.error_slices.vision.cost import plan_match
 from core.error_slices.vision.crops import CropSettings, load_picture, unit_pictures
 from core.error_slices.vision.match_vision import match_with_model
 from core.error_slices.vision.options import MatchOptions
@@ -324,6 +324,35 @@ def test_names_and_statements_cannot_leave_their_quotes(units):
 # Many questions.
 
 
+def test_few_photographs_are_held_at_a_time_however_many_calls_wait(store, stub_llm, tmp_path, monkeypatch):
+    from core.error_slices.vision import pictures
+
+    units = scene(tmp_path / "many", 12)
+    inside, most, opened = [0], [0], Counter()
+
+    def counted(*given):
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        try:
+            return honest(*given)
+        finally:
+            inside[0] -= 1
+
+    def opening(image):
+        opened[image.id] += 1
+        return load(image)
+
+    honest, load = pictures.unit_pictures, pictures._opened
+    monkeypatch.setattr(pictures, "unit_pictures", counted)
+    monkeypatch.setattr(pictures, "_opened", opening)
+    more = [replace(DARK, id=f"d{k}", text=f"The object number {k} is dark.") for k in range(3)]
+    out = match(store, stub_llm, units, *more, options=MatchOptions(limits=Limits(start=16, most=16)))
+    assert all(h.scored == 36 for h in out.hypotheses)
+    assert most[0] <= pictures.AT_ONCE
+    assert opened.total() == 12
+    assert [pictures._kept(Image("a", "a.png", w, 8_000)) for w in (0, 100, 2_500, 9_900)] == [4, 4, 2, 1]
+
+
 def test_a_stop_among_many_questions_is_quick_and_loses_no_answer(store, stub_llm, tmp_path):
     path = tmp_path / "a.png"
     Pillow.new("RGB", (640, 480), (60, 60, 60)).save(path)
@@ -351,24 +380,3 @@ def test_a_stop_among_many_questions_is_quick_and_loses_no_answer(store, stub_ll
     again = match(store, stub_llm, units, DARK, options=options, cancel=lambda: True)
     assert len(again.scores["dark"].units) == done
     assert again.calls["new"] == 0
-
-
-def test_the_place_of_a_unit_in_the_sample_is_computed_once_for_all_hypotheses(tmp_path, monkeypatch):
-    from core.error_slices.vision import options as module
-
-    units = scene(tmp_path / "many", 10)
-    calls = Counter()
-    honest = module.sha256_json
-
-    def counting(value):
-        calls["n"] += 1
-        return honest(value)
-
-    monkeypatch.setattr(module, "sha256_json", counting)
-    more = [replace(DARK, id=f"d{k}") for k in range(5)]
-    spec = MatchSpec("m", "http://x/v1", "m", "logprob", 1)
-    work, _ = work_of(units, more, populations(units, *more), spec, MatchOptions(most_errors=3, most_correct=3))
-    assert len(work.questions) == 5 * 6
-    assert calls["n"] == 30
-    chosen = [set(c.units.tolist()) for c in work.chosen.values()]
-    assert all(c == chosen[0] for c in chosen)

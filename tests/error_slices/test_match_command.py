@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from core.settings import Settings
 from core.storage import open_store
 from tests.error_slices.vision_scene import ABLE, DARK, logprob, red, scene, seeing, top_of, words
 from tests.stub_llm import error, weighed
+from tests.waiting import until
 
 ANY_TEXT = Hypothesis("night_2", "The object has a shadow.", "FN", "intrinsic_difficulty")
 
@@ -137,11 +137,7 @@ def test_ctrl_c_keeps_what_is_there_and_kill_repeats_at_most_what_was_on_its_way
     def asked():
         return [r for r in stub_llm.asked if red(r) is None]
 
-    deadline = time.monotonic() + 120
-    while len(asked()) < 8:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    until(lambda: len(asked()) >= 8 or process.poll() is not None)
     process.send_signal(sent)
     out, err = process.communicate(timeout=60)
     before = len(asked())

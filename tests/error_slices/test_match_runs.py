@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from core.digest import sha256_bytes
-from core.error_slices.vision.cost import plan_match
+from core.error_slices.vision.ask import MatchSpec
+from core.error_slices.vision.cost import plan_match, work_of
 from core.error_slices.vision.match_vision import match_with_model
 from core.error_slices.vision.options import MatchOptions, limits_of
 from core.error_slices.vision.probe import known_ability
@@ -168,6 +169,27 @@ def test_the_probe_is_remembered(store, stub_llm, units):
     found = known_ability(store, stub_llm.endpoint())
     assert (found.kind, found.tokens, found.top) == ("logprob", 1, 4)
     assert known_ability(store, stub_llm.endpoint(model="other")) is None
+
+
+def test_the_place_of_a_unit_in_the_sample_is_computed_once_for_all_hypotheses(tmp_path, monkeypatch):
+    from core.error_slices.vision import options as module
+
+    units = scene(tmp_path / "many", 10)
+    calls = Counter()
+    honest = module.sha256_json
+
+    def counting(value):
+        calls["n"] += 1
+        return honest(value)
+
+    monkeypatch.setattr(module, "sha256_json", counting)
+    more = [replace(DARK, id=f"d{k}") for k in range(5)]
+    spec = MatchSpec("m", "http://x/v1", "m", "logprob", 1)
+    work, _ = work_of(units, more, populations(units, *more), spec, MatchOptions(most_errors=3, most_correct=3))
+    assert len(work.questions) == 5 * 6
+    assert calls["n"] == 30
+    chosen = [set(c.units.tolist()) for c in work.chosen.values()]
+    assert all(c == chosen[0] for c in chosen)
 
 
 # A process that is killed.

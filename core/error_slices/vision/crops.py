@@ -112,7 +112,11 @@ def load_picture(image: Image) -> Picture:
             if opened.getexif().get(_ORIENTATION, 1) != 1:
                 turned = ImageOps.exif_transpose(opened)
             as_stored = (image.width, image.height) == opened.size != turned.size
-            return _eight_bits(opened if as_stored else turned).convert("RGB")
+            found = _eight_bits(opened if as_stored else turned)
+            if found.mode != "RGB":
+                return found.convert("RGB")
+            found.load()  # a conversion would copy it
+            return found
     except (OSError, ValueError, SyntaxError, EOFError, Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as e:
         raise InputError(f'"{image.file_name}" is no image that can be read: {str(e)[:200] or type(e).__name__}.') from e
 

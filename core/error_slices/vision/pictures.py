@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 
+AT_ONCE = 2
+"""Units whose pictures are made at a time: each may hold a whole photograph in memory, and servers answer more slowly than that."""
+PIXELS = 50_000_000
+"""Pixels of photographs that are kept open, beside those that are in use."""
+
+
 class Pictures:
     """Pictures of units, made in threads; the last ones are kept, since several statements are about one unit."""
 
@@ -21,6 +27,7 @@ class Pictures:
         self._units, self._crops, self._kept = units, crops, kept
         self._made: OrderedDict[int, asyncio.Task[tuple[str, ...]]] = OrderedDict()
         self._opened: OrderedDict[int, asyncio.Task[Picture]] = OrderedDict()
+        self._room = asyncio.Semaphore(AT_ONCE)
 
     async def urls(self, unit: int) -> tuple[str, ...]:
         """Data URLs of a unit's pictures.
@@ -37,13 +44,19 @@ class Pictures:
     async def _make(self, unit: int) -> tuple[str, ...]:
         at = int(self._units.image[unit])
         image = self._units.detections.images[at]
-        opened = self._opened.get(at)
-        if opened is None:
-            opened = self._opened[at] = asyncio.create_task(asyncio.to_thread(_opened, image))
-            _shorten(self._opened, 4)
-        picture = await asyncio.shield(opened)
-        box = None if self._units.side[unit] == "image" else rounded(self._units.xyxy[unit])
-        return (await asyncio.to_thread(unit_pictures, picture, image, box, self._crops)).urls
+        async with self._room:
+            opened = self._opened.get(at)
+            if opened is None:
+                _shorten(self._opened, _kept(image) - 1)
+                opened = self._opened[at] = asyncio.create_task(asyncio.to_thread(_opened, image))
+            picture = await asyncio.shield(opened)
+            box = None if self._units.side[unit] == "image" else rounded(self._units.xyxy[unit])
+            return (await asyncio.to_thread(unit_pictures, picture, image, box, self._crops)).urls
+
+
+def _kept(image: Image) -> int:
+    """Photographs of this size that are kept open."""
+    return max(1, min(4, PIXELS // max(1, image.width * image.height)))
 
 
 def _opened(image: Image) -> Picture:
