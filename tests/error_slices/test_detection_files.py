@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -217,3 +218,12 @@ def test_sources_are_never_mixed_and_probabilities_go_first(tmp_path: Path) -> N
     stored = stored_scores(tmp_path, NIGHT)
     assert stored is not None
     assert (stored.source, stored.ids) == ("logprob", ("a",))
+
+
+def test_of_two_models_the_one_that_scored_last_counts(tmp_path: Path) -> None:
+    files = {m: write_scores(tmp_path, NIGHT, scored(0.5, matcher=m), units_of("a")) for m in ("m v1", "m v2")}
+    for newest in files:
+        for matcher, path in files.items():
+            os.utime(path, ns=(0, int(matcher == newest)))
+        stored = stored_scores(tmp_path, NIGHT)
+        assert stored is not None and stored.matcher == newest
