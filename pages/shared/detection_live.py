@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -56,15 +57,15 @@ def form(current: SavedDetections | None) -> None:
             if st.button("Load the weights", type="primary", key="live_load", disabled=not weights):
                 st.session_state[_LIVE] = Spec(set_id, weights)
         shell.note("Weights are Python pickles: whoever made them can run code on this machine. Load only those that you trust.")
-    spec: Spec | None = st.session_state.get(_LIVE)
+    spec: Spec | None = st.session_state.get(_LIVE) or _begun()
     if spec is None:
         return
     if spec.set_id not in known:
-        st.session_state.pop(_LIVE)
+        st.session_state.pop(_LIVE, None)
         return
     job = jobs.known(_run_key(spec))
     if job is not None and not job.finished.is_set():
-        _running(spec)
+        _running(spec, known[spec.set_id].name)
     elif job is not None and job.error is None:
         _found(spec, known[spec.set_id], job.result)
     else:
@@ -76,7 +77,19 @@ def form(current: SavedDetections | None) -> None:
 
 
 def _run_key(spec: Spec) -> tuple[str, ...]:
-    return ("run detector", state.store().db.name, spec.key, str(st.session_state.get(f"live.turn-{spec.key}", 0)))
+    return ("run detector", state.store().db.name, spec.key)
+
+
+@st.cache_resource(show_spinner=False)
+def _runs() -> dict[str, Spec]:
+    """By workspace the run that was begun last: a page that is loaded anew, or in another tab, finds it again."""
+    return {}
+
+
+def _begun() -> Spec | None:
+    """A run that goes on, or whose result nobody has kept or dropped."""
+    spec = _runs().get(state.store().db.name)
+    return spec if spec is not None and jobs.known(_run_key(spec)) is not None else None
 
 
 def _load_key(spec: Spec) -> tuple[str, ...]:
@@ -119,6 +132,7 @@ def _loaded(spec: Spec, saved: SavedDetections) -> None:
             )
             size = st.number_input("Image size", 32, 4096, 640, 32, key="live_size", width=130, help="Longer side for the model, px.")
             if st.button(f"Run on {count(len(loaded.images), 'image')}", type="primary", key="live_run"):
+                _runs()[state.store().db.name] = spec
                 jobs.begin(_run_key(spec), lambda job: _run(job, loaded, confidence, size))
                 st.rerun()
             if st.button("Not this one", key="live_drop"):
@@ -130,11 +144,11 @@ def _run(job: jobs.Job, loaded: LoadedDetector, confidence: float, size: int) ->
 
 
 @st.fragment(run_every=0.7)
-def _running(spec: Spec) -> None:
+def _running(spec: Spec, name: str) -> None:
     job = jobs.known(_run_key(spec))
     if job is None or job.finished.is_set():
         st.rerun()
-    with shell.card("The detector runs", "", key="live_running"):
+    with shell.card("The detector runs", fill("{w} on the images of {n}", w=Path(spec.weights).name, n=name), key="live_running"):
         share = min(job.done / job.total, 1.0) if job.total else 0.0
         st.progress(share, text=f"{job.done:,} of {count(job.total, 'image')}." if job.total else "Getting ready.")
         if st.button("Stop", key="live_stop", disabled=job.stopping.is_set(), help="What was found so far can be kept."):
@@ -147,12 +161,8 @@ def _found(spec: Spec, saved: SavedDetections, detected: Detected) -> None:
     title = fill("{m} found {n}", m=detected.model, n=count(len(detected.predictions), "prediction"))
     with shell.card(title, f"on {count(len(detected.images), 'image')}", key="live_found"):
         if detected.not_reached:
-            shell.note(
-                fill(
-                    "Stopped: {n} were not reached; they are left out with their ground truth.",
-                    n=strong(f"{detected.not_reached:,} images"),
-                )
-            )
+            were = "image was not reached; it is" if detected.not_reached == 1 else "images were not reached; they are"
+            shell.note(fill("Stopped: {n} {were} left out with the ground truth.", n=strong(f"{detected.not_reached:,}"), were=were))
         for f in detected.failed[:10]:
             shell.note(fill("{name}: {why}", name=strong(f.name), why=f.why))
         detection_list.told(content.report)
@@ -164,12 +174,12 @@ def _found(spec: Spec, saved: SavedDetections, detected: Detected) -> None:
                     kept = slices.keep_detections(state.store(), content, name=" ".join(name.split()), who=person)
                 _kept(spec, kept)
             if st.button("Drop it", key="live_again", help="Run again, or load other weights"):
-                _next_turn(spec)
+                _over(spec)
                 st.rerun()
 
 
 def _kept(spec: Spec, kept: Any) -> None:
-    _next_turn(spec)
+    _over(spec)
     st.session_state.pop(_LIVE, None)
     jobs.forget(_load_key(spec))
     detection_classes.forget(spec.key)
@@ -179,9 +189,9 @@ def _kept(spec: Spec, kept: Any) -> None:
     st.rerun()
 
 
-def _next_turn(spec: Spec) -> None:
+def _over(spec: Spec) -> None:
     jobs.forget(_run_key(spec))
-    st.session_state[f"live.turn-{spec.key}"] = st.session_state.get(f"live.turn-{spec.key}", 0) + 1
+    _runs().pop(state.store().db.name, None)
 
 
 def _forget(spec: Spec) -> None:
