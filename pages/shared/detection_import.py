@@ -107,7 +107,7 @@ def _uploads(reader: Reader | None) -> dict[str, Any]:
                 help="A folder; needed for crops and for what is computed from pixels." if key == "images" else None,
             )
         out[key] = file if isinstance(file, list) else [file] if file is not None else []
-    st.checkbox("Ground truth and predictions are folders (YOLO, KITTI)", key="detection_folders")
+    st.checkbox("Ground truth and predictions are folders (YOLO, KITTI, Pascal VOC)", key="detection_folders")
     shell.note("Large folders of images are quicker by a path: uploads are held in memory and copied into the workspace.")
     return out
 

@@ -50,7 +50,7 @@ def notices(report: SliceReport) -> None:
     if report.settings.test.mode == "spearman":
         shell.note("Binned Spearman asks for ρ ≥ 0.5 at every number of bins; its verdicts are not controlled for many hypotheses.")
     if by["inconclusive"] and not by["verified"] and not by["elevated"]:
-        needs = " and ".join(f"about {n:,} ({alone:,} tested alone) to see a rise of {rise} points" for rise, n, alone in RISES)
+        needs = " and ".join(f"about {n:,} units ({alone:,} tested alone) to see a rise of {rise} points" for rise, n, alone in RISES)
         most = max(t.inside.n for t in tested)
         if most:
             shell.note(

@@ -47,6 +47,11 @@ def test_counts_of_all_images_are_not_taken_for_those_of_a_half(store):
     assert 0 < n < 60
 
 
+def test_too_few_units_are_told_with_what_would_be_enough(store):
+    said = text(open_page("slices", detections=detection_set(store, missed=0.1).id, least_units="100000"))
+    assert re.search(r"a slice needs about \d+ units \(\d+ tested alone\) to see a rise of \d+ points", said)
+
+
 @pytest.mark.parametrize(("mode", "times"), [("calibrated", 1), ("paper", 0)])
 def test_the_rule_as_printed_is_told_once(store, mode, times):
     said = text(open_page("slices", detections=detection_set(store).id, mode=mode))
