@@ -54,7 +54,7 @@ def named(page, name):
 
 def focus_first(page):
     first = page.locator(".od-gallery .crop").first
-    first.scroll_into_view_if_needed()
+    first.evaluate("crop => crop.scrollIntoView()")  # at once: crops that are drawn anew on a busy machine are never "stable" for long
     expect(first).to_have_attribute("data-ready", "1", timeout=15_000)
     first.focus()
     return first
