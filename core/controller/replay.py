@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -84,19 +85,30 @@ def replay(folder: Path, store: Store, settings: Settings, datastore: Datastore 
         InputError: It is no record, its inputs are damaged, or the run came to no end yet.
     """
     record = open_record(folder)
-    state = last_state(record)
-    if not state.manifest_sha:
-        raise InputError(f'The run "{state.id}" is still at work, or was interrupted: go on with it first (python -m core resume).')
-    manifest = record.json(rec.MANIFEST)
-    seed = record.seed()
-    ctx = recorded(record, Context(seed, {}, settings, store))
-    checks = [_intact(record, name, sha) for name, sha in manifest["files"].items()]
-    checks = [c for c in checks if c.status != "equal"]  # what was tampered with; the rest is computed anew below
-    checks += [Check(name, "differs", why) for name, why in trail.faults(record, state, manifest, store)]
-    checks += [Check(n, "differs", "the manifest does not name it") for n in record.names() if n not in manifest["files"]]
-    again = _Again(record, state, ctx, datastore)
-    checks += again.run()
-    return Replay(state.id, tuple(checks), tuple([*_versions(manifest["versions"]), *changes(manifest.get("made_by") or {})]))
+    with _readable(record):
+        state = last_state(record)
+        if not state.manifest_sha:
+            raise InputError(f'The run "{state.id}" is still at work, or was interrupted: go on with it first (python -m core resume).')
+        manifest = record.json(rec.MANIFEST)
+        checks = [_intact(record, name, sha) for name, sha in manifest["files"].items()]
+        checks = [c for c in checks if c.status != "equal"]  # what was tampered with; the rest is computed anew below
+        checks += [Check(name, "differs", why) for name, why in trail.faults(record, state, manifest, store)]
+        checks += [Check(n, "differs", "the manifest does not name it") for n in record.names() if n not in manifest["files"]]
+        changed = tuple([*_versions(manifest["versions"]), *changes(manifest.get("made_by") or {})])
+        if any(c.name.startswith(f"{rec.INPUTS}/") for c in checks):
+            return Replay(state.id, tuple(checks), changed)  # what changed inputs lead to says nothing of the run
+        ctx = recorded(record, Context(record.seed(), {}, settings, store))
+        checks += _Again(record, state, ctx, datastore).run()
+    return Replay(state.id, tuple(checks), changed)
+
+
+@contextmanager
+def _readable(record: Record) -> Iterator[None]:
+    """Says that a record is damaged where its files are JSON and yet not what a run writes, whatever the reader stumbles over."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as e:  # pydantic's errors are ValueErrors
+        raise InputError(f'The record "{record.folder.name}" is damaged: {type(e).__name__} in what its files say ({e}).') from e
 
 
 def _intact(record: Record, name: str, sha: str) -> Check:
