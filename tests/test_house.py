@@ -72,6 +72,12 @@ def test_tests_in_a_browser_are_marked_so_that_they_run_alone(path):
     assert ("pytest.mark.browser" in text) == bool(asks & {"browser", "tab", "open_tab"}) or path == Path(__file__)
 
 
+@pytest.mark.parametrize("path", [p for p in CODE if p != Path(__file__)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_ultralytics_is_imported_where_what_it_does_to_pillow_is_undone(path):
+    if any(n.split(".")[0] == "ultralytics" for n in imported(path)) or 'importorskip("ultralytics' in path.read_text(encoding="utf-8"):
+        assert "import_ultralytics()" in path.read_text(encoding="utf-8")
+
+
 def test_the_folders_are_where_the_tests_look():
     assert len(modules("core")) > 10
     assert "pages.home" in modules("pages")

@@ -103,7 +103,7 @@ def load_detector(weights: str | Path, *, folder: Path | None = None) -> Detecto
         raise InputError(f"{path.name or weights}: weights are a .pt file saved by ultralytics; exported models are not read.")
     if not path.is_file() and not named:
         raise InputError(f"{path}: there is no such file of weights.")
-    yolo = _ultralytics()
+    yolo = import_ultralytics()
     if not path.is_file() and folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / path.name
@@ -211,7 +211,7 @@ def boxes_of_result(result: Any, image: int, class_ids: Sequence[str], task: Tas
     )
 
 
-def _ultralytics() -> Any:
+def import_ultralytics() -> Any:
     """The class of models, without what its import does besides: installing packages, calling home, changing how Pillow opens files."""
     from PIL import Image as Picture
 

@@ -75,12 +75,19 @@ def weights(tmp_path_factory):
     """Weights of a detector and of a segmenter, untrained."""
     if find_spec("ultralytics") is None:
         pytest.skip("the lite install has no ultralytics")
-    yolo = detect._ultralytics()
+    import torch
+
+    yolo = detect.import_ultralytics()
     folder = tmp_path_factory.mktemp("weights")
     for name in ("yolo11n", "yolo11n-seg"):
+        torch.manual_seed(0)
         model = yolo(f"{name}.yaml")
-        for part in getattr(model.model.model[-1], "cv4", ()):  # so that masks have pixels: the library drops instances without
+        head = model.model.model[-1]
+        for part in getattr(head, "cv4", ()):  # every mask fills its box: the library drops instances whose mask has no pixel
+            part[-1].weight.data.zero_()
             part[-1].bias.data.fill_(1.0)
+            head.proto.cv3.bn.weight.data.zero_()
+            head.proto.cv3.bn.bias.data.fill_(1.0)
         model.save(folder / f"{name}.pt")
     return folder
 
@@ -129,14 +136,14 @@ def test_a_name_that_is_nowhere_and_cannot_be_fetched_says_so(weights, tmp_path,
     def refuse(path):
         raise ConnectionError("no network")
 
-    monkeypatch.setattr("core.error_slices.detect._ultralytics", lambda: refuse)
+    monkeypatch.setattr("core.error_slices.detect.import_ultralytics", lambda: refuse)
     with pytest.raises(InputError, match=r"no network.*not be fetched by that name"):
         load_detector("yolo99n.pt", folder=tmp_path / "kept")
 
 
 def test_a_model_of_another_task_is_refused(tmp_path, monkeypatch):
     (tmp_path / "poses.pt").write_bytes(b"x")
-    monkeypatch.setattr("core.error_slices.detect._ultralytics", lambda: lambda path: SimpleNamespace(names={0: "a"}, task="pose"))
+    monkeypatch.setattr("core.error_slices.detect.import_ultralytics", lambda: lambda path: SimpleNamespace(names={0: "a"}, task="pose"))
     with pytest.raises(InputError, match="'pose'"):
         load_detector(tmp_path / "poses.pt")
 
@@ -209,6 +216,8 @@ def test_results_become_boxes_with_masks_in_pixels_of_the_image():
 
 def test_results_of_the_library_itself_become_the_same_boxes(weights):
     import torch
+
+    detect.import_ultralytics()
     from ultralytics.engine import results
 
     mask = torch.zeros((1, 48, 64))

@@ -15,6 +15,7 @@ import pytest
 from PIL import Image as Picture
 
 from core.digest import sha256_bytes
+from core.error_slices.detect import import_ultralytics
 from core.error_slices.detections import Boxes, Classified, ClassName, DetectionSet, Image, Rle
 from core.error_slices.hypotheses import Hypothesis
 from core.error_slices.matching import make_units
@@ -207,7 +208,9 @@ def test_pycocotools_reads_the_subset(content: RepairInput, tmp_path: Path) -> N
 
 
 def test_ultralytics_reads_lists_labels_and_data_file(content: RepairInput, tmp_path: Path) -> None:
-    base = pytest.importorskip("ultralytics.data.dataset", reason="ultralytics is not part of the lite install")
+    pytest.importorskip("torch", reason="ultralytics is not part of the lite install")
+    import_ultralytics()  # first, so that Pillow stays as it is for the tests after this one
+    from ultralytics.data import dataset as base
     from ultralytics.data.utils import check_det_dataset
 
     scored = replace(content, slices=(slice_of(content.units, SMALL, [0, 0.9, 0, 0.6, *[0] * 8]),))
