@@ -14,7 +14,7 @@ from core.acquisition.manifest import FIELDS, ManifestReport
 from core.acquisition.tag_rules import RulesDoc, read_rules, shipped_rules
 from core.cli import options as o
 from core.cli.ranking import RankOptions
-from core.cli.show import SHOWN, say
+from core.cli.show import SHOWN, say, say_json
 from core.errors import InputError
 from core.llm.connections import endpoint_for
 from core.operators import Acquired
@@ -100,7 +100,7 @@ def acquire(
         (out_dir / "acquire.manifest.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if as_json:
         lists = {"candidates": [c.as_dict() for c in found.candidates], "unfilled": list(found.unfilled)}
-        _print(lists | {"counts": found.counts, "manifest": found.manifest, "notes": list(notes)})
+        say_json(lists | {"counts": found.counts, "manifest": found.manifest, "notes": list(notes)})
     else:
         _print_acquired(found, notes, out_dir)
 
@@ -191,7 +191,7 @@ def import_(
         finally:
             store.close()
     if as_json:
-        _print({"saved": _saved(saved) if saved else None, "format": kind, "report": report.as_dict()})
+        say_json({"saved": _saved(saved) if saved else None, "format": kind, "report": report.as_dict()})
     else:
         _print_import(report, kind, saved)
 
@@ -205,7 +205,7 @@ def list_(as_json: o.AsJson = False) -> None:
     finally:
         store.close()
     if as_json:
-        _print({"items": [_saved(x) for x in found]})
+        say_json({"items": [_saved(x) for x in found]})
         return
     for x in found:
         say(f"{x.id}  {x.name}: {x.rows:,} rows{', synthetic' if x.synthetic else ''}")
@@ -226,7 +226,7 @@ def show(
     finally:
         store.close()
     if as_json:
-        _print({"name": opened.name, "digest": opened.digest, "rows": opened.rows, "synthetic": opened.synthetic, "inventory": found})
+        say_json({"name": opened.name, "digest": opened.digest, "rows": opened.rows, "synthetic": opened.synthetic, "inventory": found})
         return
     say(f"{opened.name}: {opened.rows:,} rows{', synthetic' if opened.synthetic else ''}.")
     for dimension, tags in found.items():
@@ -243,7 +243,7 @@ def rules_(
     """Lists the rules by which tags are derived, with their thresholds and reasons."""
     doc = (_rules(rules) or shipped_rules()).with_thresholds({k: _numbers(k, v) for k, v in o.pairs(threshold, "--threshold").items()})
     if as_json:
-        _print(doc.model_dump(mode="json"))
+        say_json(doc.model_dump(mode="json"))
         return
     for name, form in doc.formats.items():
         say(f"{name}: {form.about} Recognised by {', '.join(form.needs)}.")
@@ -298,7 +298,3 @@ def _saved(x: SavedDatastore) -> dict[str, Any]:
         "synthetic": x.synthetic,
         "created_at": x.created_at.isoformat(),
     }
-
-
-def _print(data: Any) -> None:
-    typer.echo(json.dumps(data, ensure_ascii=False, allow_nan=False))

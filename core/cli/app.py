@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,7 +22,7 @@ from core.cli.evaluate import evaluate, judge
 from core.cli.labels import labels
 from core.cli.natr import natr
 from core.cli.ranking import RankOptions, ranks
-from core.cli.show import print_ranking, print_report, print_triage
+from core.cli.show import print_ranking, print_report, print_triage, say_json
 from core.cli.slice_precision import precision
 from core.cli.slice_proposals import propose
 from core.cli.slices import slices
@@ -67,10 +66,6 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(2)
 
 
-def _print_json(data: Any) -> None:
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
-
-
 def _report(opts: o.TableOptions) -> tuple[operators.Prepared, CheckReport]:
     prepared = opts.prepare()
     report = operators.check(prepared)
@@ -102,7 +97,7 @@ def check(
             "missing_slices": report.missing,
             "warnings": [*report.warnings, *prepared.file.notes, *prepared.notes],
         }
-        _print_json({**data, "rejected_rows": int(report.rejected.size), "summary": report.summary(), "plan": report.plan.model_dump()})
+        say_json({**data, "rejected_rows": int(report.rejected.size), "summary": report.summary(), "plan": report.plan.model_dump()})
     else:
         print_report(prepared, report)
 
@@ -127,7 +122,7 @@ def rank(
     if out is not None:
         operators.write(result, out)
     if as_json:
-        _print_json(operators.as_object(result))
+        say_json(operators.as_object(result))
     else:
         print_ranking(prepared, report, result, out)
 
@@ -162,4 +157,4 @@ def triage(
             "versions": operators.versions(),
         },
     }
-    _print_json(data)
+    say_json(data)

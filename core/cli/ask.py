@@ -7,14 +7,14 @@ import sys
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from core import operators
 from core.cli import options as o
 from core.cli.evaluate import MaxCalls, MaxCost, MaxTokens
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.controller import Context, Record, Replay, RunState, last_state, open_record, start
 from core.controller import replay as replay_run
 from core.controller import resume as resume_run
@@ -105,7 +105,7 @@ def replay(
     finally:
         store.close()
     if as_json:
-        _print_json(found.as_dict())
+        say_json(found.as_dict())
     else:
         _print_replay(found)
     if not found.equal:
@@ -133,14 +133,10 @@ def context_of(opts: o.TableOptions, store: Store, settings: Settings, manifest:
     return Context(seed, source, settings, store, table=table, datastore=footage, endpoints=endpoints_for(store), who=who)
 
 
-def _print_json(data: Any) -> None:
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
-
-
 def _print(state: RunState, folder: Path, as_json: bool) -> None:
     """Show a run; a step that failed makes the exit code 1, one that waits does not."""
     if as_json:
-        _print_json(state.as_dict() | {"path": str(folder), "manifest": json.loads((folder / MANIFEST).read_bytes())})
+        say_json(state.as_dict() | {"path": str(folder), "manifest": json.loads((folder / MANIFEST).read_bytes())})
     else:
         _print_run(state, folder)
     if any(s.status == "failed" for s in state.steps):

@@ -12,7 +12,7 @@ import typer
 from core import operators
 from core.benchmark import ALL_KINDS, BY_NAME, KINDS, Line, Row
 from core.cli import options as o
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.errors import InputError, Problem
 from core.operators import BenchmarkResult, Prepared, Side, SuiteResult
 from core.settings import Settings
@@ -99,7 +99,7 @@ def compare(
     if out is not None:
         _write(out, operators.benchmark_csv(result), operators.benchmark_object(result))
     if as_json:
-        say(json.dumps(operators.benchmark_object(result), ensure_ascii=False, allow_nan=False))
+        say_json(operators.benchmark_object(result))
     else:
         print_benchmark(result, notes)
 
@@ -108,7 +108,7 @@ def _tell_suite(result: SuiteResult, out: Path | None, as_json: bool) -> None:
     if out is not None:
         _write(out, operators.suite_csv(result), result.as_object())
     if as_json:
-        say(json.dumps(result.as_object(), ensure_ascii=False, allow_nan=False))
+        say_json(result.as_object())
     else:
         print_suite(result)
 

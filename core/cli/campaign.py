@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -16,7 +15,7 @@ from core.acquisition.mapping import MappingDoc, driving_mapping, read_mapping
 from core.acquisition.openscenario import lost
 from core.cli import options as o
 from core.cli.ranking import RankOptions, ranks
-from core.cli.show import SHOWN, say
+from core.cli.show import SHOWN, say, say_json
 from core.errors import InputError
 from core.operators import CampaignPlan, CampaignSheet
 from core.settings import Settings
@@ -101,7 +100,7 @@ def plan(
     if out is not None:
         operators.write_campaign(sheet, out, own)
     if as_json:
-        _print(operators.campaign_object(sheet) | ({"saved": _saved(saved)} if saved else {}))
+        say_json(operators.campaign_object(sheet) | ({"saved": _saved(saved)} if saved else {}))
     else:
         _print_plan(made, sheet, own, saved, out, result.ranking.search.complete)
 
@@ -114,7 +113,7 @@ def list_(as_json: o.AsJson = False) -> None:
     if store is not None:
         store.close()
     if as_json:
-        _print({"items": [_saved(x) for x in found]})
+        say_json({"items": [_saved(x) for x in found]})
         return
     for x in found:
         say(f"{x.id}  {x.name}: {x.slices:,} slices, {x.samples:,} samples, cost {x.cost:,.10g}; {_counts(x)}")
@@ -130,7 +129,7 @@ def show(which: Which, out: Out = None, mapping: Mapping = None, as_json: o.AsJs
     if out is not None:
         operators.write_campaign(sheet, out, _mapping(mapping))
     if as_json:
-        _print(operators.campaign_object(sheet) | {"saved": _saved(content.saved)})
+        say_json(operators.campaign_object(sheet) | {"saved": _saved(content.saved)})
         return
     saved = content.saved
     say(f"{saved.name} ({saved.id}): {saved.slices:,} slices, {saved.samples:,} samples, cost {saved.cost:,.10g}; {_counts(saved)}.")
@@ -216,10 +215,6 @@ def _saved(x: SavedCampaign) -> dict[str, Any]:
 
 def _counts(x: SavedCampaign) -> str:
     return ", ".join(f"{n:,} {k}" for k, n in x.counts.items() if n)
-
-
-def _print(data: Any) -> None:
-    say(json.dumps(data, ensure_ascii=False, allow_nan=False))
 
 
 def _print_plan(

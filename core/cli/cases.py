@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +10,7 @@ import typer
 
 from core import operators
 from core.cli import options as o
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.errors import InputError
 from core.settings import Settings
 from core.storage import open_store
@@ -50,7 +48,7 @@ def import_(
         report, where = kept.report, f'the case set "{kept.saved.name}" ({kept.saved.id})'
         head = {"id": kept.saved.id, "name": kept.saved.name, "digest": kept.saved.digest}
     if as_json:
-        _json(head | {"report": report.to_json()})
+        say_json(head | {"report": report.to_json()})
         return
     print_import(report, where)
 
@@ -60,7 +58,7 @@ def check(source: Source, as_json: o.AsJson = False) -> None:
     """Looks at every case and image of a set."""
     found = operators.check_cases(open_cases(source))
     if as_json:
-        _json(found.to_json())
+        say_json(found.to_json())
     else:
         say(f"{found.cases:,} cases of {found.scenes:,} scenes, {found.synthetic:,} of them synthetic.")
         for title, counts in [
@@ -83,7 +81,7 @@ def metrics(source: Source, as_json: o.AsJson = False) -> None:
     """Measures displacement and Rater Feedback Score of every case."""
     found = operators.measure_cases(open_cases(source).cases)
     if as_json:
-        _json(operators.metrics_json(found))
+        say_json(operators.metrics_json(found))
         return
     say(found.common.text())
     label = {m.key: f"{m.label}{f', {m.unit}' if m.unit else ''}" for m in found.metrics}
@@ -132,7 +130,3 @@ def _seconds(key: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InputError(f'--option {key}: got "{text}"; allowed: a number of seconds, such as 0.25.') from None
-
-
-def _json(data: Any) -> None:
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
@@ -15,15 +14,15 @@ import typer
 
 from core import operators
 from core.cli import options as o
-from core.cli.show import say
+from core.cli.show import say, say_json
+from core.cli.workspace import workspace
 from core.digest import sha256_bytes
 from core.errors import InputError
 from core.evaluation import Cell, Decode, Event, Limits, Rate
 from core.evaluation.bundle import read_bundle
 from core.llm.connections import endpoint_for
 from core.operators import Estimate, Evaluated
-from core.settings import Settings
-from core.storage import SavedTable, Store, open_store
+from core.storage import SavedTable, Store
 
 TableName = Annotated[str, typer.Option("--table", help="Saved table (name or id) to count the results into.")]
 OutDir = Annotated[Path | None, typer.Option("--out-dir", help="Folder to write results, tables by condition and a manifest into.")]
@@ -64,7 +63,7 @@ def evaluate(
     items = read_bundle(bundle)
     limits = Limits(min(start, concurrency), concurrency, requests_per_minute, tokens_per_minute, max_calls, max_tokens, max_cost)
     decode = Decode(answer_tokens, answer_tokens)
-    with _store() as store:
+    with workspace() as store:
         vlm = endpoint_for("vlm", store)
         if vlm is None:
             raise InputError("No model under test is set: name it with ODDYSSEY_VLM_BASE_URL and ODDYSSEY_VLM_MODEL, or save a connection.")
@@ -111,7 +110,7 @@ def judge(
     """Judges answers that were made elsewhere, or takes in their scores."""
     if score_scale not in ("", "unit", "percent", "boolean"):
         raise InputError(f'--score-scale: got "{score_scale}"; allowed: unit, percent, boolean.')
-    with _store() as store:
+    with workspace() as store:
         saved = _table(store, table)
         if saved is not None and not model:
             model = saved.model
@@ -161,7 +160,7 @@ def _finish(
         grown |= {"counted": told.counted, "left_out": dict(told.left_out), "sha256_before": saved.digest}
     if as_json:
         data = run.as_dict() | extra | {"files": [str(f) for f in files]} | ({"table": grown} if grown else {})
-        sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+        say_json(data)
     else:
         _print(run, extra, grown, files)
     if run.stopped:
@@ -218,7 +217,7 @@ def _rate(r: Rate) -> str:
 
 def _tell_estimate(found: Estimate, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(found.as_dict(), ensure_ascii=False, allow_nan=False) + "\n")
+        say_json(found.as_dict())
         return
     for note in found.warnings:
         say(f"note: {note}")
@@ -249,15 +248,6 @@ def _ticker() -> Any:
         sys.stderr.flush()
 
     return tell
-
-
-@contextmanager
-def _store() -> Iterator[Store]:
-    store = open_store(Settings.from_environment())
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 @contextmanager

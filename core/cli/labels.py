@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import typer
 
 from core.cli import options as o
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.errors import InputError
 from core.labels.agreement import Agreement, Interval
 from core.labels.export import answers_of, read_labels
@@ -43,7 +41,7 @@ def export(
         store.close()
     if as_json:
         counts = {k: getattr(found, k) for k in ("labels", "checks", "decided", "annotators", "not_counting")}
-        _json({"files": [str(out / f) for f in found.files]} | counts | {"left_out": dict(found.left_out)})
+        say_json({"files": [str(out / f) for f in found.files]} | counts | {"left_out": dict(found.left_out)})
         return
     say(f"{found.labels:,} labels of {found.annotators:,} people written to {out}: {', '.join(found.files)}.")
     say(f"  beside them {found.checks:,} hidden checks and {found.decided:,} decisions; {found.not_counting:,} lines do not count.")
@@ -73,7 +71,7 @@ def training(
     counts = {part: {t: found.chosen.count(part, t) for t in get_args(Target)} for part in ("train", "test")}
     if as_json:
         about = {"images": found.images, "without_images": found.without_images, "left_out": dict(found.chosen.left_out)}
-        _json({"files": list(found.files)} | about | counts)
+        say_json({"files": list(found.files)} | about | counts)
         return
     for part, by in counts.items():
         say(f"{part}: {sum(by.values()):,} examples ({', '.join(f'{t} {n:,}' for t, n in by.items())})")
@@ -103,7 +101,7 @@ def agreement(
         finally:
             store.close()
     if as_json:
-        _json(asdict(found))
+        say_json(asdict(found))
     else:
         _print(found)
 
@@ -133,7 +131,3 @@ def _set_id(store: Store, which: str) -> str:
         known = ", ".join(f'"{s.name}"' for s in store.cases.list()) or "none"
         raise InputError(f'There is no case set "{which}" in this workspace; case sets: {known}.')
     return found.id
-
-
-def _json(data: Any) -> None:
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")

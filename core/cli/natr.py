@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +10,7 @@ import typer
 from core import operators
 from core.cli import options as o
 from core.cli.cases import open_cases
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.errors import InputError
 from core.threats import POLICIES, Difference, PlannerRates, Span, ThreatRate, load_taxonomy, read_verdicts
 from core.threats import natr as rates_of
@@ -40,7 +38,7 @@ def natr(
     without = None if places is None else len(places) - len(found)
     if as_json:
         data = {"verdicts": len(found), "cases_without_a_line": without} | operators.rates_json(report)
-        sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+        say_json(data)
         return
     if without is not None:
         say(f"{len(found):,} of the set's {len(found) + without:,} cases are in the file; {without:,} are not, and count nowhere.")

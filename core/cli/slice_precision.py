@@ -11,7 +11,8 @@ import typer
 from core.cli import options as o
 from core.cli.evaluate import interruptible
 from core.cli.show import say, say_json
-from core.cli.slices import Confidence, Gamma, Set, set_named, workspace
+from core.cli.slices import Confidence, Gamma, Set, set_named
+from core.cli.workspace import workspace
 from core.error_slices.generate.relevance import JudgedRelevance
 from core.error_slices.hypotheses import CATEGORIES
 from core.error_slices.precision import RULES

@@ -10,7 +10,8 @@ import typer
 from core.cli import options as o
 from core.cli.evaluate import interruptible
 from core.cli.show import say, say_json
-from core.cli.slices import Set, set_named, workspace
+from core.cli.slices import Set, set_named
+from core.cli.workspace import workspace
 from core.error_slices.generate.data_driven import DataOptions
 from core.errors import InputError
 from core.operators import slice_generate

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -15,6 +13,7 @@ import typer
 from core.cli import options as o
 from core.cli.show import say, say_json
 from core.cli.slice_vision import ask_vision
+from core.cli.workspace import workspace
 from core.error_slices.detect import LEAST_CONFIDENCE
 from core.error_slices.detections import DetectionSet
 from core.error_slices.planted import PlantedSettings
@@ -28,7 +27,7 @@ from core.operators import slices as operators
 from core.operators.detection_sources import beside_truth, look_at_detections, prepare_detector, run_detector
 from core.operators.slice_report import Halves, SliceReport, SliceRow, SliceSettings
 from core.settings import Settings
-from core.storage import Store, open_store
+from core.storage import Store
 from core.trajectories.report import several
 
 Way = Literal["logprob", "sampled", "verbalised"]
@@ -264,16 +263,6 @@ def bench(
         return
     for line in slice_bench.bench_table(report):
         say(line)
-
-
-@contextmanager
-def workspace() -> Iterator[Store]:
-    """The store, closed in the end."""
-    store = open_store(Settings.from_environment())
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def set_named(store: Store, which: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from core import operators
 from core.cli import options as o
 from core.cli.ask import context_of
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.controller.plan import TOP
 from core.controller.questions import study_questions
 from core.controller.stability import KINDS, Stability, study
@@ -65,7 +64,7 @@ def stability(
                 "versions": operators.versions(),
             },
         }
-        sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+        say_json(data)
         return
     for s in found:
         _print(s)

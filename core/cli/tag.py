@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 from core import operators
 from core.cli import options as o
 from core.cli.evaluate import interruptible
-from core.cli.show import say
+from core.cli.show import say, say_json
 from core.errors import InputError
 from core.llm.connections import endpoint_for
 from core.llm.pace import Limits
@@ -83,7 +82,7 @@ def tag(
     written = operators.write_tags(result, out) if out is not None else []
     if as_json:
         data = result.as_dict() | {"not_taken": len(media.media) - len(taken.media), "written": [str(p) for p in written]}
-        sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+        say_json(data)
     else:
         _print(result, len(media.media) - len(taken.media), written, endpoint.borrowed)
     if result.stopped or result.states["failed"]:
