@@ -17,8 +17,8 @@ from core.operators.slices import sample_of
 from core.plots.slice_changes import CurvePoint, curves_chart
 from pages.shared import links, shell, slice_sets, slice_settings, slice_text
 from pages.shared.charts import wide
-from pages.shared.markup import Markup, Text, chip, fill, mark, table
-from pages.shared.slice_text import p_value, percent, points
+from pages.shared.markup import Markup, Text, chip, fill, mark, percent, table
+from pages.shared.slice_text import p_value, points
 
 SHOWN = "shown"
 """Query parameter of the hypotheses that are compared."""

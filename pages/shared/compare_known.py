@@ -14,8 +14,7 @@ from core.errors import InputError
 from core.operators.slice_precision import SlicePrecision, known_of, slice_precision
 from core.operators.slice_report import SliceReport
 from pages.shared import shell, slice_text
-from pages.shared.markup import Markup, Text, count, fill, mark, table
-from pages.shared.slice_text import percent
+from pages.shared.markup import Markup, Text, count, fill, mark, percent, table
 
 K, CAP = 10, 15
 FORMAT = '{"slices": {"night": {"units": ["image:gannotation"], "category": "contextual_interference", "hypotheses": ["iv_dark"]}}}'

@@ -13,8 +13,7 @@ from core.operators.slice_report import SliceReport
 from core.plots.slice_changes import ChangeRow, changes_chart, way
 from core.storage import SavedDetections
 from pages.shared import jobs, links, shell, slice_sets, slice_settings, slice_text, state
-from pages.shared.markup import Markup, Text, chip, code, count, fill, join, mark, minus, table
-from pages.shared.slice_text import percent
+from pages.shared.markup import Markup, Text, chip, code, count, fill, join, mark, minus, percent, table
 
 OTHER = "other"
 """Query parameter of the second model."""

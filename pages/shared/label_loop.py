@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import streamlit as st
 
@@ -58,7 +57,7 @@ def show(desk: Desk, cases: SavedCaseSet, before: Calibration | None, below: Cal
         label_plain.show(desk, cases, NAMES[desk.round])
     else:
         told: Told = st.session_state.get(told_key, Told())
-        down = {"serial": _serial(key), **data_down(desk, case_sets.opened(cases), window, told)}
+        down = {"serial": state.serial(key), **data_down(desk, case_sets.opened(cases), window, told)}
         asked = component.annotate(down, key, receive)
         if asked.over and over:  # the browser knows that everything is stored
             st.rerun()
@@ -75,13 +74,6 @@ def ended(desk: Desk, before: Calibration | None, window: labelling.Window) -> b
         return desk.round == "training" and window.done == window.total
     now = labelling.calibration(desk.store, desk.set_id, desk.annotator_id)
     return now.state != "open" and (now.attempt, now.state) != (before.attempt, before.state)
-
-
-def _serial(key: str) -> list[Any]:
-    """Which session speaks, and for the how manieth time: the browser may hear of two runs in the wrong order."""
-    session, n = st.session_state.get(f"{key}.serial", (uuid4().hex[:8], 0))
-    st.session_state[f"{key}.serial"] = (session, n + 1)
-    return [session, n + 1]
 
 
 def data_down(desk: Desk, content: CaseSet, window: labelling.Window, told: Told) -> dict[str, Any]:

@@ -71,6 +71,11 @@ def minus(x: float, form: str = ".2f") -> str:
     return (text if any(c in "123456789" for c in text) else text.lstrip("+-")).replace("-", "−")
 
 
+def percent(value: float | None, digits: int = 0) -> str:
+    """A share, "–" where there is none."""
+    return "–" if value is None else f"{value:.{digits}%}"
+
+
 def bar(share: float, tone: Tone = "info") -> Markup:
     """A horizontal bar filled to `share`, cut to 0..1."""
     width = f"{min(max(share, 0.0), 1.0):.2%}"

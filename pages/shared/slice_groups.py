@@ -9,8 +9,7 @@ import streamlit as st
 from core.error_slices.groups import GroupAccuracy, GroupTable, group_table
 from core.operators.slice_report import SliceReport
 from pages.shared import shell
-from pages.shared.markup import Markup, count, fill, mark, table
-from pages.shared.slice_text import percent
+from pages.shared.markup import Markup, count, fill, mark, percent, table
 
 ALL = "all"
 

@@ -10,9 +10,9 @@ import streamlit as st
 from core.error_slices.verification.settings import ErrorRate, Tested
 from core.operators.slice_report import SliceReport, SliceRow
 from pages.shared import links, shell, slice_sets, slice_settings, slice_text
-from pages.shared.markup import Markup, Text, chip, count, fill, join, minus
+from pages.shared.markup import Markup, Text, chip, count, fill, join, minus, percent
 from pages.shared.slice_filters import Shown
-from pages.shared.slice_text import p_value, percent, points
+from pages.shared.slice_text import p_value, points
 
 FIRST = 25
 """Rows that are shown before the others are asked for."""

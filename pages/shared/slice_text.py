@@ -16,7 +16,7 @@ from core.error_slices.units import ErrorType, Units
 from core.error_slices.verification.settings import VERDICTS, ErrorRate, Mode, Tested, Verdict
 from core.operators.slice_report import SliceReport, SliceRow
 from pages.shared import slice_settings
-from pages.shared.markup import Markup, Text, Tone, chip, code, count, fill, join, mark, minus
+from pages.shared.markup import Markup, Text, Tone, chip, code, count, fill, join, mark, minus, percent
 
 ERRORS: Mapping[ErrorType, str] = {
     "FN": "Missed (FN)",
@@ -94,11 +94,6 @@ def clause(h: Hypothesis) -> str:
     """A hypothesis inside a sentence: without what stands in brackets, the full stop and the capital."""
     text = re.sub(r"\s*\([^()]*\)", "", h.text).strip().rstrip(".")
     return text[:1].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
-
-
-def percent(value: float | None, digits: int = 0) -> str:
-    """A share, "–" where there is none."""
-    return "–" if value is None else f"{value:.{digits}%}"
 
 
 def p_value(value: float | None) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import streamlit as st
 
@@ -79,3 +81,10 @@ def settings() -> Settings:
 def workspace_folder() -> Path:
     """Where everything is kept."""
     return Settings.from_environment().home
+
+
+def serial(key: str) -> list[Any]:
+    """Which session speaks, and for the how manieth time: the browser may hear of two runs in the wrong order."""
+    session, n = st.session_state.get(f"{key}.serial", (uuid4().hex[:8], 0))
+    st.session_state[f"{key}.serial"] = (session, n + 1)
+    return [session, n + 1]

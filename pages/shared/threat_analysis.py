@@ -12,8 +12,8 @@ from core.plots.threat_rates import binned_chart
 from core.threats import SCALES
 from core.trajectories.measure import MetricTable
 from pages.shared import charts, shell, threat_tails
-from pages.shared.markup import count, table
-from pages.shared.threat_text import beside_chance, percent, planner
+from pages.shared.markup import count, percent, table
+from pages.shared.threat_text import beside_chance, planner
 
 BINS = (3, 5, 10)
 

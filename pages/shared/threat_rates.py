@@ -13,8 +13,8 @@ from core.plots.threat_rates import natr_intervals, rate_intervals
 from core.threats import NatrReport, PlannerRates, Span, ThreatRate
 from core.trajectories.measure import MetricTable, Summary, on_scenes
 from pages.shared import shell
-from pages.shared.markup import Text, chip, count, minus, table
-from pages.shared.threat_text import FEW, clear, comparable, figure, percent, planner, span
+from pages.shared.markup import Text, chip, count, minus, percent, table
+from pages.shared.threat_text import FEW, clear, comparable, figure, planner, span
 
 LEVELS = {"supercategory": "Categories", "group": "Groups", "threat": "Threats"}
 BESIDE = ("ade_5s_expert", "rfs")

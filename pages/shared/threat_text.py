@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from core.operators.threats import SetVerdicts
 from core.threats import Difference, NatrReport, Overlap, PlannerRates, Span, ThreatRate
-from pages.shared.markup import Text, count, fill, mark, minus
+from pages.shared.markup import Text, count, fill, mark, minus, percent
 from pages.shared.threat_source import PEOPLE, POLICY_NAMES, RULE_NAMES, Source
 
 
 def planner(name: str) -> str:
     """A planner as people write it."""
     return name.replace("_", " ").strip() or "(no planner named)"
-
-
-def percent(value: float | None, digits: int = 0) -> str:
-    """A share."""
-    return "–" if value is None else f"{value:.{digits}%}"
 
 
 def span(x: Span | None, digits: int = 0) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import streamlit as st
@@ -81,7 +80,7 @@ def _gallery(report: SliceReport, row: SliceRow, me: str) -> None:
     at = _order(report.digest, name, tab, gamma, report, row)
     own = {j.unit_id: j.verdict for j in said if j.who == me and j.hypothesis_id == name and j.unit_id}
     data = data_down(report, row, tab, at, own, told, component.state_of(key, "page"), component.state_of(key, "frame"))
-    component.gallery({"serial": _serial(key), "who": me, **data}, key, receive)
+    component.gallery({"serial": state.serial(key), "who": me, **data}, key, receive)
     _clicks(report, row, said)
 
 
@@ -178,13 +177,6 @@ def _frame(asked: Any, images: set[int], report: SliceReport) -> dict[str, Any] 
         return None
     url, why = files.put_frame(files.root(state.settings()), report.saved.digest, report.units.detections.images[int(asked)])
     return {"image": int(asked), "url": url, "why": why}
-
-
-def _serial(key: str) -> list[Any]:
-    """Which session speaks, and for the how manieth time: the browser may hear of two runs in the wrong order."""
-    session, n = st.session_state.get(f"{key}.serial", (uuid4().hex[:8], 0))
-    st.session_state[f"{key}.serial"] = (session, n + 1)
-    return [session, n + 1]
 
 
 _LEGEND = {

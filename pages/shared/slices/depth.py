@@ -19,8 +19,8 @@ from core.operators.slice_compare import TOP, overlaps
 from core.operators.slice_report import SliceReport, SliceRow
 from core.plots.slice_charts import null_histogram, printed_windows
 from pages.shared import charts, links, shell, slice_sets, slice_settings, slice_text
-from pages.shared.markup import Markup, Text, count, fill, join, mark, table
-from pages.shared.slice_text import p_value, percent, points
+from pages.shared.markup import Markup, Text, count, fill, join, mark, percent, table
+from pages.shared.slice_text import p_value, points
 from pages.shared.slices import trend
 
 View = Literal["chance", "else", "others", "halves"]

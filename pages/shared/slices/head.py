@@ -41,7 +41,7 @@ def provenance(report: SliceReport, row: SliceRow) -> Text:
         parts.append(f"In {interval(t.inside)}; out {interval(t.outside)}.")
         draws = count(report.settings.test.flips, "draw")
         if t.q_trend is not None or t.q_lift is not None:
-            parts.append(f"Trend q {_equals(t.q_trend)}, lift q {_equals(t.q_lift)}, by sign flips of images, {draws}.")
+            parts.append(f"Trend q {_equals(t.q_trend)}, lift q {_equals(t.q_lift)}, by sign flips of images, {draws} or more.")
         if t.not_scorable:
             parts.append(f"{count(t.not_scorable, 'unit')} without a score left out.")
         parts += list(t.why)
