@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -95,8 +95,7 @@ def replay(folder: Path, store: Store, settings: Settings, datastore: Datastore 
         checks += [Check(name, "differs", why) for name, why in trail.faults(record, state, manifest, store)]
         checks += [Check(n, "differs", "the manifest does not name it") for n in record.names() if n not in manifest["files"]]
         changed = tuple([*_versions(manifest["versions"]), *changes(manifest.get("made_by") or {})])
-        if any(c.name.startswith(f"{rec.INPUTS}/") for c in checks):
-            return Replay(state.id, tuple(checks), changed)  # what changed inputs lead to says nothing of the run
+    with _readable(record) if checks else nullcontext():  # an error in a record that nobody touched is one of ours
         ctx = recorded(record, Context(record.seed(), {}, settings, store))
         checks += _Again(record, state, ctx, datastore).run()
     return Replay(state.id, tuple(checks), changed)
@@ -107,7 +106,11 @@ def _readable(record: Record) -> Iterator[None]:
     """Says that a record is damaged where its files are JSON and yet not what a run writes, whatever the reader stumbles over."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as e:  # pydantic's errors are ValueErrors
+    except InputError as e:
+        if any(word in str(e) for word in ("damaged", "interrupted")):
+            raise
+        raise InputError(f'The record "{record.folder.name}" is damaged: {e}') from e
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as e:  # pydantic's errors are ValueErrors
         raise InputError(f'The record "{record.folder.name}" is damaged: {type(e).__name__} in what its files say ({e}).') from e
 
 
