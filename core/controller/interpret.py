@@ -200,8 +200,9 @@ def _in_domain(read: Read, vocab: Vocabulary) -> bool:
 
 
 def not_used(read: Read) -> str:
-    """What to say of the words that nothing was made of, "" if there are none."""
-    words = ", ".join(f'"{read.quote(s, e)}"' for s, e in read.unused)
+    """What to say of the words that nothing was made of, "" if there are none; a word that is told as read elsewhere is told once."""
+    told = {r.phrase.casefold() for r in read.readings}
+    words = ", ".join(f'"{x}"' for x in dict.fromkeys(read.quote(s, e) for s, e in read.unused) if x.casefold() not in told)
     return f"Not used: {words}." if words else ""
 
 

@@ -11,7 +11,7 @@ from core.controller.language import idle_stems, language, negation_words
 from core.controller.offline import plan_offline
 from core.controller.spelling import _ordinary, spelled
 from core.controller.words import stem, tokens
-from core.odd import built_in
+from core.odd import Dimension, Odd, Value, built_in
 
 NO_RAIN = {"weather_visibility": {"snowy", "foggy", "clear"}}
 
@@ -187,3 +187,10 @@ def test_samples_without_the_evaluation_that_was_meant_are_told():
 def test_what_the_note_says_to_say_is_understood(query):
     plan = planned(query).plan
     assert "acquire" in {s.op for s in plan.steps} and not any("Nothing is" in n for n in plan.notes)
+
+
+def test_a_word_that_stands_twice_is_told_once():
+    odd = Odd("own", 1, (Dimension("0", "0", (Value("0", "base"),)),), {}, "own")
+    found = plan_offline("0 0 ice not ice", odd)
+    assert [r.how for r in found.readings if r.phrase == "ice"] == ["unsupported"]
+    assert [n for n in found.plan.notes if n.startswith("Not used")] == []
