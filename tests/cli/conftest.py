@@ -43,3 +43,16 @@ def refused(capsys, request):
         return err
 
     return call
+
+
+@pytest.fixture
+def ended(capsys):
+    """Run a command that may be refused; gives its exit code, standard output and standard error."""
+
+    def call(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as e:
+            main([str(a) for a in args])
+        out = capsys.readouterr()
+        return int(e.value.code or 0), out.out, out.err
+
+    return call

@@ -6,21 +6,9 @@ import json
 
 import pytest
 
-from core.cli import main
 from core.settings import Settings
 from core.trajectories.document import write_cases
 from tests.cases import case, straight
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as e:
-            main([str(a) for a in args])
-        out = capsys.readouterr()
-        return int(e.value.code or 0), out.out, out.err
-
-    return call
 
 
 @pytest.fixture
@@ -30,40 +18,40 @@ def source(tmp_path):
     return path
 
 
-def test_cases_come_in_and_every_one_is_told_of(run, source, tmp_path):
-    code, out, err = run("cases", "import", source, "--out", tmp_path / "set", "--json")
+def test_cases_come_in_and_every_one_is_told_of(ended, source, tmp_path):
+    code, out, err = ended("cases", "import", source, "--out", tmp_path / "set", "--json")
     assert (code, err) == (0, "")
     report = json.loads(out)["report"]
     assert (report["accepted"], report["rejected"], report["format"]) == (3, 0, "jsonl")
-    code, out, _ = run("cases", "check", tmp_path / "set", "--json")
+    code, out, _ = ended("cases", "check", tmp_path / "set", "--json")
     found = json.loads(out)
     assert code == 0
     assert (found["cases"], found["scenes"], found["planners"], found["synthetic"]) == (3, 2, {"a": 2, "b": 1}, 3)
 
 
-def test_a_set_of_the_workspace_is_named_and_found(run, source):
-    code, out, _ = run("cases", "import", source, "--name", "Night drives")
+def test_a_set_of_the_workspace_is_named_and_found(ended, source):
+    code, out, _ = ended("cases", "import", source, "--name", "Night drives")
     assert code == 0
     assert "3 cases accepted, 0 rejected, 0 resampled" in out
-    assert run("cases", "check", "night drives")[0] == 0
-    code, _, err = run("cases", "check", "Day drives")
+    assert ended("cases", "check", "night drives")[0] == 0
+    code, _, err = ended("cases", "check", "Day drives")
     assert code == 2
     assert '"Night drives"' in err
 
 
-def test_a_name_that_is_taken_leaves_no_files_behind(run, source):
-    assert run("cases", "import", source, "--name", "Night drives")[0] == 0
+def test_a_name_that_is_taken_leaves_no_files_behind(ended, source):
+    assert ended("cases", "import", source, "--name", "Night drives")[0] == 0
     folder = Settings.from_environment().cases
     before = sorted(folder.iterdir())
     assert len(before) == 1
-    code, _, err = run("cases", "import", source, "--name", "night drives")
+    code, _, err = ended("cases", "import", source, "--name", "night drives")
     assert (code, sorted(folder.iterdir())) == (2, before)
     assert "already a case set" in err
 
 
-def test_metrics_are_those_of_the_geometry_and_say_what_is_not_known(run, source, tmp_path):
-    run("cases", "import", source, "--out", tmp_path / "set")
-    code, out, _ = run("cases", "metrics", tmp_path / "set", "--json")
+def test_metrics_are_those_of_the_geometry_and_say_what_is_not_known(ended, source, tmp_path):
+    ended("cases", "import", source, "--out", tmp_path / "set")
+    code, out, _ = ended("cases", "metrics", tmp_path / "set", "--json")
     assert code == 0
     values = json.loads(out)["values"]
     assert values["fde_5s_expert"]["a"]["s2"]["value"] == pytest.approx(2.0)
@@ -71,7 +59,7 @@ def test_metrics_are_those_of_the_geometry_and_say_what_is_not_known(run, source
     assert values["ade_3s_expert"]["b"]["s1"]["value"] == 0.0
     assert values["rfs"]["a"]["s1"]["value"] is None
     assert values["rfs"]["a"]["s1"]["reason"]
-    code, out, _ = run("cases", "metrics", tmp_path / "set")
+    code, out, _ = ended("cases", "metrics", tmp_path / "set")
     assert code == 0
     assert "95 % interval" in out
 
@@ -90,19 +78,19 @@ def test_metrics_are_those_of_the_geometry_and_say_what_is_not_known(run, source
         (["natr", "SOURCE", "--abstain", "guess"], "exclude, count_as_no, bounds"),
     ],
 )
-def test_what_is_wrong_is_told_with_exit_code_2(run, source, args, said):
-    code, out, err = run(*[str(source) if a == "SOURCE" else a for a in args])
+def test_what_is_wrong_is_told_with_exit_code_2(ended, source, args, said):
+    code, out, err = ended(*[str(source) if a == "SOURCE" else a for a in args])
     assert (code, out) == (2, "")
     assert said in err
     assert "Traceback" not in err
 
 
-def test_a_missing_image_is_told_of(run, source, tmp_path):
+def test_a_missing_image_is_told_of(ended, source, tmp_path):
     from tests.cases import camera
 
     write_cases(source, [case("s1-a", cameras=(camera("images/a.png"),))])
-    run("cases", "import", source, "--out", tmp_path / "set")
-    code, out, err = run("cases", "check", tmp_path / "set", "--json")
+    ended("cases", "import", source, "--out", tmp_path / "set")
+    code, out, err = ended("cases", "check", tmp_path / "set", "--json")
     assert code == 2
     assert json.loads(out)["missing_images"] == ["images/a.png"]
     assert "images/a.png" in err
@@ -113,7 +101,7 @@ def verdict(scene, status, *threats, planner="a"):
 
 
 @pytest.mark.parametrize(("policy", "value"), [("exclude", 2 / 3), ("count_as_no", 3 / 4), ("bounds", None)])
-def test_natr_always_comes_with_its_bounds(run, tmp_path, policy, value):
+def test_natr_always_comes_with_its_bounds(ended, tmp_path, policy, value):
     rows = [
         verdict("s1", "has_threat", "off_road_driving"),
         verdict("s2", "no_threat"),
@@ -122,13 +110,13 @@ def test_natr_always_comes_with_its_bounds(run, tmp_path, policy, value):
     ]
     path = tmp_path / "verdicts.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
-    code, out, _ = run("natr", path, "--abstain", policy, "--json")
+    code, out, _ = ended("natr", path, "--abstain", policy, "--json")
     assert code == 0
     overall = json.loads(out)["planners"][0]["rates"][0]
     assert (overall["n"], overall["threats"], overall["open"]) == (4, 1, 1)
     assert overall["natr"]["value"] == (None if value is None else pytest.approx(value))
     assert overall["natr"]["bounds"] == [pytest.approx(0.5), pytest.approx(0.75)]
-    code, out, _ = run("natr", path, "--abstain", policy)
+    code, out, _ = ended("natr", path, "--abstain", policy)
     assert code == 0
     assert "bounds 0.500 to 0.750" in out
     assert "open 1" in out

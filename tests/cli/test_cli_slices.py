@@ -8,19 +8,7 @@ import json
 import pytest
 from PIL import Image
 
-from core.cli import main
 from tests.operators.test_slices import small_ones_missed
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as e:
-            main([str(a) for a in args])
-        out = capsys.readouterr()
-        return int(e.value.code or 0), out.out, out.err
-
-    return call
 
 
 @pytest.fixture
@@ -53,37 +41,37 @@ def rows(path):
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def test_from_files_to_verdicts(run, files, tmp_path):
-    code, out, err = run("slices", "units", *files, "--name", "Street", "--out", tmp_path / "units.csv", "--json")
+def test_from_files_to_verdicts(ended, files, tmp_path):
+    code, out, err = ended("slices", "units", *files, "--name", "Street", "--out", tmp_path / "units.csv", "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert (told["name"], told["sides"]["gt"], told["report"]["format"]) == ("Street", 480, "coco")
     assert told["kinds"]["gt TP"] + told["kinds"]["gt FN"] == 480
     assert len(rows(tmp_path / "units.csv")) == told["units"]
-    code, out, _ = run("slices", "verify", "street", "--out", tmp_path / "list.csv", "--json")
+    code, out, _ = ended("slices", "verify", "street", "--out", tmp_path / "list.csv", "--json")
     told = json.loads(out)
     assert code == 0
     assert (told["hypotheses"][0]["id"], told["hypotheses"][0]["tested"]["verdict"]) == ("iv_small", "verified")
     assert len(rows(tmp_path / "list.csv")) == 52
-    code, out, _ = run("slices", "verify", "street")
+    code, out, _ = ended("slices", "verify", "street")
     assert "verified     iv_small: in " in out
     assert "passes as printed, as would" in out
 
 
-def test_scores_are_written_and_counted(run, files, tmp_path):
-    run("slices", "units", *files, "--name", "Street")
-    code, out, _ = run("slices", "match", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "scores.csv", "--json")
+def test_scores_are_written_and_counted(ended, files, tmp_path):
+    ended("slices", "units", *files, "--name", "Street")
+    code, out, _ = ended("slices", "match", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "scores.csv", "--json")
     assert code == 0
     (row,) = json.loads(out)["hypotheses"]
     assert (row["source"], row["units"], row["scored"]) == ("geometric", 480, 480)
     assert len(rows(tmp_path / "scores.csv")) == 480
 
 
-def test_units_need_not_be_kept(run, files):
-    code, out, _ = run("slices", "units", *files, "--no-keep", "--confidence", "0.95")
+def test_units_need_not_be_kept(ended, files):
+    code, out, _ = ended("slices", "units", *files, "--no-keep", "--confidence", "0.95")
     assert code == 0
     assert "predictions below the confidence cut" in out
-    code, _, err = run("slices", "verify", "said")
+    code, _, err = ended("slices", "verify", "said")
     assert (code, "there are: none" in err) == (2, True)
 
 
@@ -97,69 +85,69 @@ def test_units_need_not_be_kept(run, files):
         (["--gamma", "2"], "--gamma"),
     ],
 )
-def test_what_is_not_allowed_is_named_with_what_is(run, files, args, said):
-    run("slices", "units", *files, "--name", "Street")
-    code, _, err = run("slices", "verify", "Street", *args)
+def test_what_is_not_allowed_is_named_with_what_is(ended, files, args, said):
+    ended("slices", "units", *files, "--name", "Street")
+    code, _, err = ended("slices", "verify", "Street", *args)
     assert (code, said in err) == (2, True), err
 
 
-def test_a_model_is_asked_only_where_one_is_connected(run, files, monkeypatch):
+def test_a_model_is_asked_only_where_one_is_connected(ended, files, monkeypatch):
     monkeypatch.delenv("ODDYSSEY_TAGGER_BASE_URL", raising=False)
-    run("slices", "units", *files, "--name", "Street")
-    code, _, err = run("slices", "match", "Street", "--vision")
+    ended("slices", "units", *files, "--name", "Street")
+    code, _, err = ended("slices", "match", "Street", "--vision")
     assert (code, "No vision model is connected" in err) == (2, True)
 
 
-def test_an_export_takes_the_half_that_verified_nothing_and_no_other(run, files, tmp_path):
-    run("slices", "units", *files, "--name", "Street")
-    code, out, err = run("slices", "export", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "repair", "--json")
+def test_an_export_takes_the_half_that_verified_nothing_and_no_other(ended, files, tmp_path):
+    ended("slices", "units", *files, "--name", "Street")
+    code, out, err = ended("slices", "export", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "repair", "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
     weights = rows(tmp_path / "repair" / "sample_weights.csv")
     assert 0 < len(weights) == told["images"] < 60
     assert abs(sum(float(r["weight"]) for r in weights) / len(weights) - 1) < 1e-3
-    code, _, err = run("slices", "export", "Street", "--hypothesis", "iv_small", "--images", "all", "--out", tmp_path / "no")
+    code, _, err = ended("slices", "export", "Street", "--hypothesis", "iv_small", "--images", "all", "--out", tmp_path / "no")
     assert (code, "the slices were verified on images of both halves" in err) == (2, True)
     assert not (tmp_path / "no").exists()
-    code, _, err = run("slices", "export", "Street", "--hypothesis", "ci_edge", "--out", tmp_path / "no")
+    code, _, err = ended("slices", "export", "Street", "--hypothesis", "ci_edge", "--out", tmp_path / "no")
     assert (code, "ci_edge" in err) == (2, True)
 
 
-def test_the_bench_tells_every_way_of_finding_slices(run):
-    code, out, err = run("slices", "bench", "--repeats", "1", "--json")
+def test_the_bench_tells_every_way_of_finding_slices(ended):
+    code, out, err = ended("slices", "bench", "--repeats", "1", "--json")
     assert (code, err) == (0, "")
     told = {r["method"]: r for r in json.loads(out)["rows"]}
     assert told["verdict"]["precision"] > 0.7
     assert told["tags"]["slices"] > told["verdict"]["slices"]
-    code, out, _ = run("slices", "bench", "--repeats", "1")
+    code, out, _ = ended("slices", "bench", "--repeats", "1")
     assert code == 0
     assert "The errors are made up." in out
 
 
 @pytest.mark.parametrize("name", ["name", "truth", "format", "progress"])
-def test_what_is_no_option_of_a_reader_is_refused_in_words(run, files, name):
-    code, out, err = run("slices", "units", *files, "--option", f"{name}=x", "--json")
+def test_what_is_no_option_of_a_reader_is_refused_in_words(ended, files, name):
+    code, out, err = ended("slices", "units", *files, "--option", f"{name}=x", "--json")
     assert (code, out) == (2, "")
     assert f"--option: {name} is no option of a reader" in err
     assert "Traceback" not in err
 
 
-def test_made_up_images_stay_so_by_the_word_of_their_file(run, files, tmp_path):
+def test_made_up_images_stay_so_by_the_word_of_their_file(ended, files, tmp_path):
     truth = json.loads(files[0].read_text())
     files[0].write_text(json.dumps(truth | {"info": {"synthetic": True}}))
-    code, out, _ = run("slices", "units", *files, "--name", "Street")
+    code, out, _ = ended("slices", "units", *files, "--name", "Street")
     assert (code, out.splitlines()[0]) == (0, "Street: 60 images, 480 instances, 292 predictions (coco). Synthetic data.")
-    assert json.loads(run("slices", "verify", "Street", "--json")[1])["detections"]["synthetic"]
-    run("slices", "export", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "repair")
-    run("slices", "units", tmp_path / "repair/coco/annotations.json", "--name", "Again")
-    assert json.loads(run("slices", "verify", "Again", "--json")[1])["detections"]["synthetic"]
+    assert json.loads(ended("slices", "verify", "Street", "--json")[1])["detections"]["synthetic"]
+    ended("slices", "export", "Street", "--hypothesis", "iv_small", "--out", tmp_path / "repair")
+    ended("slices", "units", tmp_path / "repair/coco/annotations.json", "--name", "Again")
+    assert json.loads(ended("slices", "verify", "Again", "--json")[1])["detections"]["synthetic"]
 
 
-def test_predictions_come_from_a_file_or_from_weights(run, files, tmp_path):
-    assert "not both" in run("slices", "units", *files, "--weights", "yolo.pt")[2]
-    assert "needs --images" in run("slices", "units", files[0], "--weights", "yolo.pt")[2]
-    code, _, err = run("slices", "units", files[0], "--weights", tmp_path / "no.pt", "--images", tmp_path)
+def test_predictions_come_from_a_file_or_from_weights(ended, files, tmp_path):
+    assert "not both" in ended("slices", "units", *files, "--weights", "yolo.pt")[2]
+    assert "needs --images" in ended("slices", "units", files[0], "--weights", "yolo.pt")[2]
+    code, _, err = ended("slices", "units", files[0], "--weights", tmp_path / "no.pt", "--images", tmp_path)
     assert (code, 'No image of "truth" has a file here' in err) == (2, True)
     Image.new("RGB", (1000, 600)).save(tmp_path / "0.jpg")
-    code, _, err = run("slices", "units", files[0], "--weights", tmp_path / "no.pt", "--images", tmp_path)
+    code, _, err = ended("slices", "units", files[0], "--weights", tmp_path / "no.pt", "--images", tmp_path)
     assert (code, "no.pt" in err) == (2, True)
