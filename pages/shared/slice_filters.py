@@ -44,12 +44,10 @@ class Shown:
     Attributes:
         rows: In their order.
         left_out: Rows that a choice leaves out.
-        unfit: Rows left out since the detections have no unit of their type and classes; "Not tested" shows them.
     """
 
     rows: tuple[SliceRow, ...]
     left_out: int
-    unfit: int = 0
 
 
 def _value(r: SliceRow, name: str) -> float | None:
@@ -117,11 +115,10 @@ def controls(report: SliceReport, sets: Callable[[], None]) -> Shown:
         ids = {r.hypothesis.id for r in found}
         found = [r for r in found if r.group == r.hypothesis.id or r.group not in ids]
     with first:
-        verdict = _verdicts(Counter(verdict_of(r) for r in found), sum(r.population is not None for r in found))
-    shown = [r for r in found if verdict == verdict_of(r) or (verdict == ALL and r.population is not None)]
+        verdict = _verdicts(Counter(verdict_of(r) for r in found), len(found))
+    shown = [r for r in found if verdict in (ALL, verdict_of(r))]
     shown.sort(key=_ORDERS[order])
-    unfit = sum(r.population is None for r in found) if verdict == ALL else 0
-    return Shown(tuple(shown), len(rows) - len(shown) - unfit, unfit)
+    return Shown(tuple(shown), len(rows) - len(shown))
 
 
 def _verdicts(by: Counter[str], n: int) -> str:

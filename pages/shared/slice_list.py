@@ -37,8 +37,7 @@ def show(report: SliceReport, shown: Shown) -> None:
         shell.html(table(report, rows))
         links.follow()
     told = f"{len(rows):,} of {count(len(report.rows), 'hypothesis', 'hypotheses')} shown"
-    told += f"; {shown.left_out:,} left out by the choices above" if shown.left_out else ""
-    told += f"; {shown.unfit:,} are about units that these detections do not have, see Not tested. " if shown.unfit else ". "
+    told += f"; {shown.left_out:,} left out by the choices above. " if shown.left_out else ". "
     shell.note(told + slice_text.smallest(report) + " " + slice_text.scorable(report))
 
 

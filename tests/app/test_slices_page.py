@@ -52,6 +52,14 @@ def test_choices_narrow_the_list_and_count_what_they_leave_out(saved):
     assert "No hypothesis is left under these choices." in text(app)
 
 
+@pytest.mark.parametrize("narrowed", [{}, {"error": "FP"}])
+def test_the_counts_of_the_verdicts_add_up_to_all_of_them(saved, narrowed):
+    chips = open_page("slices", detections=saved.id, **narrowed).segmented_control(key="slices_verdict").options
+    counts = [int(c.rsplit(" ", 1)[1].replace(",", "")) for c in chips]
+    assert chips[0].startswith("All ")
+    assert counts[0] == sum(counts[1:]) > 0
+
+
 def test_a_choice_that_no_row_has_any_more_falls_back_to_all(saved):
     app = open_page("slices", detections=saved.id, verdict="nonsense", error="XYZ", sort="nonsense")
     assert not app.exception
